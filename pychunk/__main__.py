@@ -10,7 +10,8 @@ def main() -> None:
 
     Ctrl-C while the package loads ends the process without a message.
     """
-    # Otherwise the C library loads it when a thread ends, and aborts the process if there is no memory for it then.
+    # Load libgcc_s now. Otherwise the C library loads it when the first thread ends, and aborts the process if there is
+    # no memory for it then.
     with contextlib.suppress(OSError):
         ctypes.CDLL("libgcc_s.so.1")
     try:

@@ -81,9 +81,9 @@ def segment(
               :attr:`ChunkBatch.removed` returns them.
             - ``cuts``: For ``precomputed``: the number of the first sentence of each chunk, counted from 0; or the
               result of :meth:`Segmenter.cuts`.
-        ids: One id for each document, or the name of a column. With ids, ``chunk_id`` depends only on the id, and on
-            the span and text of the chunk; else on the text of the whole document. A warning names ids that several
-            documents share.
+        ids: One id for each document, or the name of a column. ``chunk_id`` is a hash of the document's id, and of the
+            span and text of the chunk. Without ids, the text of the whole document takes the place of the id. A warning
+            names ids that several documents share.
         metadata_columns: The columns of the batch to copy to every chunk. They follow the chunk's own columns.
         encoder: See :class:`Segmenter`.
         max_tokens: See :class:`Segmenter`.
@@ -151,7 +151,8 @@ def segment_levels(
             ``"section"``, ``"document"``. By pages: ``"sentence"``, ``"group"``, ``"page"``, ``"document"``. By size:
             ``"sentence"``, numbers of tokens such as 128 and 256, ``"document"``.
         method: The method that makes the chunks of level ``"group"``.
-        pooling: How the vector of a node is computed from those of its sentences, if ``vectors`` asks for vectors.
+        pooling: The way in which the vector of a node (a chunk of any level) is computed from the vectors of its
+            sentences, if ``vectors`` asks for vectors.
             ``"tokens"``: their mean, weighted by tokens. ``"compressor"``: a small network, trained on the leads of
             articles, for vectors of the static encoder or of ``minilm``. Or the folder of a network that was trained
             for another encoder.
@@ -169,7 +170,7 @@ def segment_levels(
 
     Raises:
         ValueError: Levels are unknown, out of order or not nested, or the batch has removed spans. An option is
-            unknown, or it needs chunks, as ``metadata_columns`` and ``progress`` do.
+            unknown, or this function does not support it, such as ``metadata_columns`` and ``progress``.
 
     Example:
         >>> import pychunk
@@ -181,9 +182,7 @@ def segment_levels(
 
     for name in ("metadata_columns", "progress"):
         if name in options:
-            raise ValueError(
-                f"segment_levels() takes no {name}=, because a hierarchy holds no chunks; pass it to segment()"
-            )
+            raise ValueError(f"segment_levels() takes no {name}=, which only segment() accepts; leave it out")
     common = {
         "encoder": encoder,
         "max_tokens": max_tokens,
@@ -211,7 +210,7 @@ _segmenters: dict[Any, tuple[Any, Segmenter]] = {}
 def _cached(method: MethodName | Method | None, options: dict[str, Any]) -> Segmenter:
     """Return a cached Segmenter with these options, or a new one if there is none.
 
-    A Segmenter is also new if its options cannot be hashed, or if a model that they name has changed on the disk.
+    The cache is not used if the options cannot be hashed, or if a model that they name has changed on the disk.
     """
     vectors = options.get("vectors")
     named = [options.get("encoder"), vectors.encoder if isinstance(vectors, Vectors) else None]

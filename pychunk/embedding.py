@@ -27,7 +27,7 @@ def embed(
     placement: PlacementLike | None = None,
     progress: bool | Progress = False,
 ) -> npt.NDArray[np.float32]:
-    """Return unit vectors of texts, equal to those that :func:`segment` gives chunks and an index gives queries.
+    """Return unit vectors of texts, the same as :func:`segment` computes for chunks, or an index for queries.
 
     Args:
         texts: A str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.

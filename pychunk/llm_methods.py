@@ -1,4 +1,4 @@
-"""The functions that give methods which ask an LLM a client for it."""
+"""The functions that connect a method with the client of the LLM that it asks."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ def check_budget(plan: Plan) -> None:
         raise ValueError("keep_together= cannot be combined with separators=, which also cut inside sentences")
     if plan.cuts_text and plan.min_tokens:
         raise ValueError(
-            f"min_tokens= cannot be combined with separators=: {plan.method!r} then itself joins pieces up to size"
+            f"min_tokens= cannot be combined with separators=: {plan.method!r} then itself joins short pieces "
+            "up to size"
         )
 
 

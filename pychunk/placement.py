@@ -51,7 +51,7 @@ class Placement:
 
     @staticmethod
     def of(value: Placement | str | None) -> Placement:
-        """Return the placement that an argument means: itself, a device by its name, or the default for None.
+        """Return the placement for an argument: a Placement unchanged, a device by its name, or the default for None.
 
         Raises:
             TypeError: The value is neither a placement nor a string nor None.

@@ -80,25 +80,30 @@ class Segmenter:
             (or ``size``, if larger) if you name no method, 512 for methods that cut by meaning (``topic``: 1,024), 200
             for ``structure``, and no limit for the others. If the tokenizer does not know the words of a document's
             script (Cyrillic, for the static encoder), automatic limits count four characters as one token.
-        min_tokens: The fewest tokens of a chunk. A shorter chunk joins the more similar of the two chunks next to it,
-            if that one is in the same section and both together fit ``max_tokens``. ``"auto"``: 64 for methods that
-            cut by meaning (half of ``max_tokens``, if that is below 128), and 0 for the others.
-        overlap: The most tokens that a chunk repeats from the end of the chunk before; ``fixed`` and ``recursive``
-            count in their unit. Whole sentences are repeated. If the last one is too long, its last clause or words
-            are.
-        vectors: ``"chunk"`` adds the column ``vector``, ``"sentence"`` the column ``sentences``. Pass a
-            :class:`pychunk.Vectors` to choose another encoder for these vectors.
+        min_tokens: The fewest tokens of a chunk. A shorter chunk is joined with a neighbouring chunk of the same
+            section, if the joined chunk fits ``max_tokens``. If this is possible with both neighbours, the more similar
+            neighbour is chosen; for methods without vectors, the one across the weaker boundary. ``fixed`` and
+            ``recursive`` also join chunks of different sections, if there is no other way. ``"auto"``: 64 for methods
+            that cut by meaning (half of ``max_tokens``, if that is below 128), and 0 for the others.
+        overlap: The most tokens that a chunk repeats from the end of the chunk before it. Methods with an option
+            ``unit`` count ``overlap`` in that unit. Whole sentences are repeated. If even the last sentence is longer
+            than ``overlap``, only its last clause or its last words are repeated.
+        vectors: ``"chunk"`` adds one vector for each chunk, in the column ``vector``. ``"sentence"`` adds one for each
+            sentence, in the column ``sentences``. Pass a :class:`pychunk.Vectors` to choose another encoder for these
+            vectors.
         augment: What the added column ``context`` is made of, such as ``"title"`` or ``"summary"``; see
             :func:`pychunk.augment`. An index searches the context together with the chunk's text.
         placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
-        on_error: ``"raise"``; or ``"skip"`` to leave out rows that are not text and list them in ``errors``.
+        on_error: ``"raise"`` to raise an error for a row that is not text; ``"skip"`` to leave such rows out and list
+            them in ``errors``.
         **options: The method's own options, such as ``size`` of ``fixed``, and two options of every method.
             With ``keep_together``, a heading begins a chunk and stays with the text after it; for methods with a
             ``size`` it begins a chunk if the chunk before it is at least half full. A list keeps the line that
-            introduces it. A line without letters, a number or markup is never a chunk by itself. A chunk of less than
-            50 characters joins another one. ``"auto"`` means true, except for ``precomputed``, for methods in which an
-            LLM groups the text, and for ``recursive`` with ``separators``. To keep every cut of the method, pass
-            ``keep_together=False, min_tokens=0``.
+            introduces it. A line that has no letters, such as a number or a line of markup, is never a chunk by itself.
+            A chunk of less than 50 characters is joined with a neighbouring chunk, except for ``sentence``,
+            ``paragraph``, ``page`` and ``structure``. ``"auto"`` means true, except for ``precomputed``, for methods in
+            which an LLM groups the text, and for ``recursive`` with ``separators``. To keep every cut of the method,
+            pass ``keep_together=False, min_tokens=0``.
             ``unwrap_lines`` says where a single line break is only a space. ``"auto"``: in documents whose lines are
             filled to a common width; True: in all documents, except before list items, headings and rows of tables;
             False: nowhere, so that every line break ends a sentence and a paragraph.
@@ -276,9 +281,9 @@ class Segmenter:
     def read(self, batch: Any, columns: DocumentColumns | None = None, **arguments: Any) -> tuple[Segmenter, Inputs]:
         """Return the Segmenter that cuts a batch, and the batch as checked inputs of that Segmenter's method.
 
-        If the caller named no method, this may be another Segmenter. ``structure`` cuts documents with blocks. Else
-        ``pic`` cuts documents with sentence vectors that the caller passes, because ``topic`` can read only vectors of
-        the encoder on which it was trained.
+        If the caller named no method, the returned Segmenter may be another one than this. Documents with blocks get
+        the one of method ``structure``. Other documents for which the caller passes sentence vectors get the one of
+        ``pic``, because ``topic`` can read only vectors of the encoder on which it was trained.
 
         Args:
             batch: See :func:`pychunk.segment`.
@@ -351,12 +356,18 @@ class Segmenter:
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:
-        """The Segmenter for documents with blocks, or None if the caller named a method or an option that it lacks."""
+        """The Segmenter for documents with blocks.
+
+        None if the caller named a method, or an option that the method for such documents lacks.
+        """
         return self._of(CHUNKS.method_for_blocks)
 
     @functools.cached_property
     def _by_vectors(self) -> Segmenter | None:
-        """The Segmenter for given sentence vectors, or None if the caller named a method or an option that it lacks."""
+        """The Segmenter for documents whose sentence vectors the caller passes.
+
+        None if the caller named a method, or an option that the method for such documents lacks.
+        """
         return self._of(CHUNKS.method_for_vectors)
 
     def _of(self, method: str) -> Segmenter | None:
@@ -370,9 +381,9 @@ class Segmenter:
     ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
         """Yield each request with its ids and the columns of its chunks.
 
-        On a GPU, several requests are in progress at once, each in another stage. The stages are making the request,
-        sentences and tokens, the device, and cutting. ``busy`` then gets the seconds that each stage worked, and last
-        the seconds from begin to end.
+        On a GPU, several requests are in progress at once, each in a different stage. The stages are: make the request,
+        find sentences and tokens, compute on the GPU, and cut. ``busy`` then gets the seconds that each stage worked.
+        Its last entry is the seconds from the beginning of the first stage to the end of the last.
         """
         requests = self.requests(inputs)
         if self.placement.device is None:
@@ -412,8 +423,8 @@ class Segmenter:
     def fit(self, sample: Any, *, columns: DocumentColumns | None = None) -> Segmenter:
         """Return a Segmenter whose threshold is the mean score of neighbouring sentences in a sample of documents.
 
-        The score is the probability for ``nsp``, the NSP paper's method, and the cosine for ``semantic``, the paper's
-        baseline.
+        For ``nsp`` the score is the probability that the second sentence follows the first; this is the method of the
+        NSP paper. For ``semantic`` it is the cosine of the two sentences, which is that paper's baseline.
 
         Args:
             sample: The documents; see ``batch`` of :func:`pychunk.segment`.
@@ -436,7 +447,8 @@ class Segmenter:
     def cuts(self, batch: Any, *, columns: DocumentColumns | None = None) -> Cuts:
         r"""Return the method's cuts of documents, before chunks are fitted to the budget.
 
-        Pass them as ``columns={"cuts": ...}`` to cut the same documents again by ``precomputed``.
+        To cut the same documents at these places again, pass the result as ``columns={"cuts": ...}`` to the method
+        ``precomputed``.
 
         Args:
             batch: See :func:`pychunk.segment`.
@@ -482,8 +494,8 @@ class Segmenter:
               between this sentence and the next, and null for a document's last sentence.
             - ``threshold``: the threshold of this document; null if there is none.
             - ``cut``: whether the method cuts after the sentence, before chunks are fitted to a budget. ``pic`` cuts
-              where scores cross the threshold. ``semantic`` and ``nsp`` cut wherever the score is below the threshold,
-              ``topic`` only at some of these sentences.
+              where scores cross the threshold. ``semantic`` and ``nsp`` cut after every sentence whose score is below
+              the threshold, and ``topic`` only after some of the sentences whose score is below it.
 
         Raises:
             ValueError: The method has no scores.
@@ -527,7 +539,7 @@ class Segmenter:
         return inputs.requests(self._request, size, self._threads())
 
     def no_request(self, inputs: Inputs) -> Request:
-        """Return a request without documents, with the types of their columns."""
+        """Return a request without documents, whose columns have the same types as those of ``inputs``."""
         return inputs.no_request(self._request, self._threads())
 
     def _request(self, features: Features, **parts: Any) -> Request:
@@ -538,7 +550,10 @@ class Segmenter:
 
     @property
     def _source(self) -> str:
-        """The source of summaries that the caller named. To the engine, which knows no titles, they are ``"given"``."""
+        """The source of summaries that the caller named, such as ``"title"``.
+
+        The plan may name another source: titles and an LLM's summaries reach the engine as ``"given"``.
+        """
         return getattr(self.method, "summary", self.plan.summary)
 
     def metadata(self, inputs: Inputs) -> dict[str, Any]:

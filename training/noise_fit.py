@@ -232,9 +232,9 @@ def _seen(given: dict[str, Any], shared: Any) -> list[Any]:
 def loss_of(net: Any, given: dict[str, Any], blocks: float, trimmed: float = 0.0) -> Any:
     """Return the mean loss over the pages: cross-entropy of blocks, by their words, and 1 - F1 of the kept words.
 
-    The share ``trimmed`` of pages with the highest loss is left out, because some pages are marked partly, or not by
-    their text. This is the least trimmed squares of robust regression (Rousseeuw 1984, "Least Median of Squares
-    Regression").
+    The share ``trimmed`` of pages with the highest loss is left out, because the marks of some pages are incomplete or
+    do not come from the page's text. This is the least trimmed squares of robust regression (Rousseeuw 1984, "Least
+    Median of Squares Regression").
     """
     torch = import_torch()
     found = net(given)

@@ -48,8 +48,8 @@ NAME = "pychunk-nsp-en"
 #: The number of pairs from held-out articles to measure on, half of them neighbours, and the number of neighbouring
 #: pairs from training articles. The mean probability of these neighbouring pairs is the model's default threshold.
 HELD_OUT_PAIRS, THRESHOLD_PAIRS = 8000, 4000
-#: The fewest tokens of a whole sentence. One sentence in nine is shorter. Nearly all are headings, after which any text
-#: may follow, so no model can predict it.
+#: The fewest tokens of a whole sentence. One sentence in nine is shorter. Nearly all of these short ones are headings,
+#: after which any text may follow, so no model can predict the next sentence.
 WHOLE = 8
 #: The tokens of a pair in the shipped model. It learned from shorter pairs; later positions are MiniLM's own.
 MAX_LENGTH = 256

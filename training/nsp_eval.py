@@ -14,7 +14,7 @@ F32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Scores:
-    """Measures on held-out pairs: neighbours compared with strangers from other documents, and from the same one."""
+    """Measures on held-out pairs: neighbours compared with strangers from other, and from the same, documents."""
 
     auc_other: float
     auc_same: float

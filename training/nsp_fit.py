@@ -85,7 +85,7 @@ def device() -> str:
 
 
 def _logits(model: Any, rows: list[npt.NDArray[np.int64]], lengths: list[tuple[int, int]], chosen: Any) -> Any:
-    """Return float32[n, 2] of pairs of one length, with products in bfloat16 and the rest in float32."""
+    """Return the logits of pairs of one length, float32[pairs, 2]; products are in bfloat16, the rest in float32."""
     torch = import_torch()
     ids = np.stack([rows[i] for i in chosen])
     kinds = np.stack([np.repeat([0, 1], lengths[i]) for i in chosen])

@@ -95,7 +95,10 @@ def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequen
 def fill(
     sentences: Sentences, pairs: Pairs, max_length: int, cls: int, sep: int
 ) -> tuple[list[I64], list[tuple[int, int]]]:
-    """Return ``[CLS] a [SEP] b [SEP]`` of every pair, cut longest first to ``max_length``, and both parts' lengths."""
+    """Return ``[CLS] a [SEP] b [SEP]`` of every pair, and the lengths of both parts.
+
+    A pair of more than ``max_length`` tokens is cut to this length, the longer sentence first.
+    """
     rows, lengths = [], []
     for first, second in zip(pairs.first, pairs.second, strict=True):
         a, b = sentences.of(first), sentences.of(second)

@@ -22,7 +22,10 @@ _BINS = 500
 
 @dataclass(frozen=True)
 class Article:
-    """An article's section starts, as indices of sentences without 0, int64[sections - 1], and its sentence count."""
+    """An article's section starts, as indices of sentences, int64[sections - 1], and its number of sentences.
+
+    The start of the first section, sentence 0, is left out.
+    """
 
     begins: I64
     sentences: int
@@ -52,7 +55,10 @@ def curve(affinities: Sequence[F32], articles: Sequence[Article]) -> intervals.I
 
 
 def measures(cuts: Sequence[I64], articles: Sequence[Article]) -> dict[str, intervals.Interval]:
-    """Return F1, Pk and WindowDiff, means over articles with intervals; ``cuts`` are sentences, without 0."""
+    """Return F1, Pk and WindowDiff as means over articles with intervals.
+
+    ``cuts`` are, for each article, the indices of the sentences at which predicted sections begin, without sentence 0.
+    """
     pairs = list(zip(cuts, articles, strict=True))
     return {
         "F1": intervals.interval([boundaries.boundary_f1(a.begins, found, a.sentences).f1 for found, a in pairs]),

@@ -31,7 +31,7 @@ GROUPS: dict[str, slice] = {
 }
 #: The inputs that may be left out, to measure their value.
 NAMES = ("vectors", "words", *GROUPS)
-#: The sentences of zeros between articles, more than the layers see.
+#: The number of sentences of zeros between two articles. It is so large that no layer sees two articles at once.
 _BETWEEN = 32
 
 

@@ -79,7 +79,11 @@ def main() -> None:
                 print(f"({gain['low']:+.4f} to {gain['high']:+.4f}), {slower} times the time", flush=True)
     if options.output:
         name = Path(options.encoder).name
-        about = f"The same chunks and questions by {BASE}'s and {name}'s vectors; gains are paired differences."
+        about = (
+            f"The same chunks and questions, searched by the vectors of {BASE} and by those of {name} "
+            '("other"). "Gain" is the mean with the other encoder minus the mean with the first, paired by question. '
+            '"Times the seconds" is the time with the other encoder divided by the time with the first.'
+        )
         packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
         title = f"Another encoder beside MiniLM: {name}"
         record.save(options.output, title, {"rows": rows}, about=about, packages=packages, encoder=", ".join(models))

@@ -28,9 +28,11 @@ from pychunk.segmenter import Segmenter
 
 TITLE = "Approximate search compared with the scan"
 ABOUT = (
-    "Sentence vectors of Wikipedia as bytes, articles again with every third word drawn anew where there are too few; "
-    "single queries in turn with the scan, and batches of 64; recall of the scan's ten hits. build s, CPU s: "
-    "of building and saving."
+    "Sentence vectors of Wikipedia, stored as bytes. If there are too few, the articles are repeated with every third "
+    'word replaced by a random one. "Ms a query" is for single queries, which take turns with the scan ("scan\'s ms"); '
+    '"ms in 64" is for a query in a batch of 64. "Recall@10" is the share of the scan\'s ten hits that the row finds. '
+    '"Build s" and "CPU s" include saving. "Candidates" is the number of vectors that a query scores exactly, and '
+    '"recall tried" the recall in the trial that chose this number.'
 )
 _WORD = re.compile(r"\w+")
 _K, _BATCH = 10, 250

@@ -40,8 +40,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
 ABOUT = (
-    "Wikipedia articles in chunks of 110 words, static sentence vectors and BM25; each row in a process of its own. "
-    "Peers get chunks or vectors that were made before their time begins."
+    "Wikipedia articles in chunks of 110 words, with static sentence vectors and BM25. Each row runs in a process of "
+    'its own. Peers get finished chunks or vectors; the time to make these does not count. "Disk" is the size of the '
+    'index as a multiple of the text\'s size, and "peak MB" the anonymous memory during the build.'
 )
 K, BATCH, HELD_OUT = 10, 64, 50
 SEGMENTER: dict[str, Any] = {"method": "recursive", "size": 110, "unit": "words", "vectors": "sentence"}

@@ -28,9 +28,11 @@ from pychunk.segmenter import Segmenter
 
 LEVELS = ["sentence", "group", "paragraph", "section", "document"]
 ABOUT = (
-    "Nodes of five levels of Wikipedia articles in one exact index, and in an approximate one (pq); single queries, "
-    "the kinds of search in turn; the time of the processor stands beside, as other work ran on the machine. Recall: "
-    "share of the exact index's ten best."
+    'Nodes of five levels of Wikipedia articles in an exact index (flat) and in an approximate one (pq). "Search" '
+    "names the finest and the coarsest level that are searched, and the fusion. Queries are single, and the kinds of "
+    'search take turns. "Ms" is elapsed time, and "processor ms" the time of all processors, which depends less on '
+    'other work of the machine. "Recall@10" is the share of the exact index\'s ten best nodes that the approximate '
+    "index finds."
 )
 #: The ranges of levels that are searched: all levels, then every other pair of a finest and a coarsest.
 RANGES = [("sentence", "document")]

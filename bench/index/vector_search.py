@@ -51,9 +51,10 @@ from bench.index.index_levels import peak
 
 K = 10
 COMPARED = (
-    "Sentence vectors of Wikipedia; latency of single queries, FAISS flat and the row's in turn. index: with texts."
+    'Sentence vectors of Wikipedia; single queries, in turn with an exact (flat) index. In rows "vectors" it is '
+    "FAISS's. In rows \"index\" it is pychunk's, and both indexes return texts."
 )
-MILLION = "The same chunks added again and again under other ids, exact index on the static encoder's vectors."
+MILLION = "The same chunks, added again and again under other ids to an exact index with the static encoder's vectors."
 
 
 #: A function from queries to the rows found for each.

@@ -36,7 +36,10 @@ from bench import record
 #: The approximate size of English Wikipedia's articles as plain text.
 WIKIPEDIA_BYTES, WIKIPEDIA_ARTICLES = 15e9, 6.7e6
 WARM = 500
-ABOUT = "Parquet in, shards out, with reading, hashing and writing to the disk; articles repeated under other ids."
+ABOUT = (
+    "pychunk ingest from Parquet to shards, including reading, hashing and writing to the disk. To reach the size, the "
+    'articles are repeated under other ids. "Ratio" is the rate of ingest divided by that of segment() in memory.'
+)
 
 
 def repeated(articles: Path, path: Path, gigabytes: float) -> int:

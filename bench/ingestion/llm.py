@@ -40,9 +40,10 @@ PAGE = 3000
 QUESTIONS, DEPTH = 100, 50
 CONCURRENCY = 32
 ABOUT = (
-    "The server of the tests answers at once, by a script: calls, tokens and pychunk's own work, no quality of any "
-    "model. Tokens are one for four bytes; tokens out are a bound. CPU is of pychunk's process, which also reads, cuts "
-    "and encodes."
+    "The tests' server answers at once, by a script without a model. So the figures show calls, tokens and pychunk's "
+    "own work, and nothing about the quality of a model. Tokens are estimated as one for every four bytes; tokens out "
+    'are an upper bound. "S, cached" is the time if all answers are in the cache. "CPU ms a call" is the CPU time of '
+    'pychunk\'s process, which also reads, cuts and encodes. "S without" is the time of the step that needs no model.'
 )
 
 

@@ -23,9 +23,10 @@ from bench import record
 
 _MARK = re.compile(r"===== Page \d+ =====\n?")
 ABOUT = (
-    "F1 is of multisets of words, page by page, removed spans included. Pages a second are of one core's CPU time, the "
-    "median of rounds that take turns; seconds are of the clock, from listing the files to the table of chunks, with "
-    "the start of the processes that parse."
+    '"Words F1" compares the multiset of words of each page, including those of removed spans, with the multiset of '
+    'words in the page\'s text file. "Pages/s a core" counts pages for each second of CPU time on one core, the median '
+    'of rounds in which the rows take turns. "Seconds, loaded and segmented" is the elapsed time from listing the '
+    "files to the table of chunks, including the start of the processes that parse."
 )
 
 

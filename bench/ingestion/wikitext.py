@@ -118,7 +118,10 @@ def main() -> None:
     for name, each in ("pychunk", seconds), ("mwparserfromhell", peer_seconds), ("its parser alone", parser_seconds):
         print(f"{name:>16}: {size / each / 1e6:6.2f} MB/s a core, {each / seconds:4.0f} times our seconds")
     if arguments.save:
-        about = "Lost: share of the words in mwparserfromhell's prose that our text lacks. Speed is of one core."
+        about = (
+            '"Prose words lost" is the share of the words in mwparserfromhell\'s prose that are missing from '
+            "pychunk's text. MB/s are for one core."
+        )
         rates = [("pychunk", seconds, remnants[0]), ("mwparserfromhell", peer_seconds, remnants[1])]
         figures = {
             "articles": len(pages),

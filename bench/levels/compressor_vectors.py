@@ -237,10 +237,14 @@ def main() -> None:
             options.save,
             f"Vectors of sections and articles: the compression encoder{suffix}",
             {**counts, **asked_counts, "rows": rows},
-            about="Articles of Wikipedia without their leads, and their sections; nothing was learned from them. Title "
-            "and heading ask for a section among all, the lead's first sentence without the title's words for an "
-            "article, by cosine alone. Seconds of CPU time for all of them: from the sentences' vectors, or from the "
-            "text where one is encoded anew. Differences are paired.",
+            about=(
+                "Vectors of Wikipedia articles without their leads, and of the articles' sections, made in several "
+                'ways. No model was trained on these articles. "Cosine to the lead" compares the vector of an article '
+                "with the vector of its lead. The query for a section is the article's title and the section's "
+                "heading; the query for an article is the first sentence of its lead, without the title's words. The "
+                "search is by cosine alone. Seconds are CPU time for all articles and sections; they start at the "
+                "sentences' vectors or, if a row encodes a text, at the text. Differences are paired."
+            ),
             encoder=fingerprint,
         )
 

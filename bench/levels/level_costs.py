@@ -223,9 +223,12 @@ def main() -> None:
             options.save,
             "What levels and their plans cost",
             common | {"price of a million tokens in, out": options.llm_price} | tables,
-            about="The documents of the questions of mixed breadth at four levels. Seconds are of the processor, of "
-            "all threads. Tokens of a model are counted, nothing was asked: a summary of 128 tokens for each section "
-            "and article that is longer, a plan with its prompt, and an answer that reads 500 words.",
+            about=(
+                "The documents of the questions of mixed breadth, cut at four levels. Seconds are CPU time of all "
+                "threads. No LLM was called; the script counted the tokens that one would read and write. They are "
+                "those of a summary of 128 tokens for each section and article that is longer, of a plan with its "
+                "prompt, and of an answer that is written from 500 words."
+            ),
             packages=("faiss-cpu", "PyStemmer"),
             encoder=record.shipped(),
         )

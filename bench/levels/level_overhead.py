@@ -112,9 +112,13 @@ def main() -> None:
             options.save,
             "What levels add",
             {**counts, "levels": ", ".join(LEVELS), "rows": rows},
-            about="CPU seconds of one thread, the least of several turns, and the share of the base that is added: of "
-            "the whole calls what they take more than it, which is negative, as levels stay in flat arrays and chunks "
-            "become a table; of the parts all that they take.",
+            about=(
+                "CPU seconds of one thread, the least of several rounds in which the rows take turns. The base is the "
+                'call `segment(vectors="sentence")`. In the rows "five levels", which are whole calls, "added" is the '
+                "difference from the base as a share of the base. It is negative if the call takes less time than the "
+                "base, which is possible because levels stay in flat arrays and chunks become a table. The other rows "
+                'are parts of these calls, and "added" is the time of the part as a share of the base.'
+            ),
             encoder=record.shipped(),
         )
 

@@ -24,10 +24,11 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 
 ABOUT = (
-    "The synthetic task of `--tiny`: half of the questions take one hop, half, the hard ones, eight. Rewards and "
-    "answers are means over 512 held-out questions of plans drawn by the policy's own chances. The best policy has a "
-    "reward of 1.055, and 1.02 on the hard half. Trace tokens are those of experts that were imitated. One thread "
-    "each, on a machine that did much other work, so seconds say little."
+    "The synthetic task of `--tiny`: half of the questions need a plan of one hop, and the other half, the hard one, a"
+    " plan of eight hops. Rewards and answers are means over 512 held-out questions, for plans drawn from the policy's"
+    " probabilities. The best possible policy has a mean reward of 1.055, and of 1.02 on the hard half. Trace tokens "
+    "are the tokens of the experts' traces that a method imitated. Each training used one thread on a machine that did"
+    " much other work, so its seconds are only a rough guide."
 )
 #: Rivals with more than STITCH has: five times the steps, ten times the traces.
 LONGER = {"grpo": ("--steps", "800", "--every", "40"), "sft": ("--sft-steps", "400", "--every", "40")}

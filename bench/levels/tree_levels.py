@@ -238,10 +238,14 @@ def main() -> None:
                 "branching": options.branching,
                 "rows": rows,
             },
-            about="Character F1 of what is handed over within 150, 500 and 1,500 words against what answers, by cosine "
-            "alone; all: every level at once. Neighbours: in-order agglomeration; mixtures: RAPTOR's clusters, without "
-            "summaries, PCA in the place of UMAP; both on windows of 128 tokens. CPU seconds for all documents, from "
-            "their text. A root counts at each of its levels. Differences are paired.",
+            about=(
+                "Character F1 between the text that answers a question and the first 150, 500 or 1,500 words that a "
+                'search by cosine alone returns. Level "all" is a search of all levels of a tree at once. The trees '
+                '"neighbours" join only adjacent nodes. "Mixtures" are clusters as in RAPTOR, without summaries, and '
+                'with PCA in place of UMAP. Both are built on windows of 128 tokens, except the neighbours "from '
+                'sentences". Seconds are CPU time for all documents, from their text. The root of a document may be a '
+                "node of several levels, and is then counted at each of them. Differences are paired."
+            ),
             packages=("scikit-learn",),
             encoder=record.shipped(),
         )

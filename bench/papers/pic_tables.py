@@ -85,10 +85,11 @@ PAPER_RELEVANT = {"top 5": 60.7, "top 20": 57.9, "hold the answer": 65.8}
 MODES = ("recipe", "hybrid")
 SHOWN = ("hits@5", "hits@20", "strict hits in 500 words")
 ABOUT = (
-    "SQuAD v2 dev, all articles as one corpus. recipe: one vector a chunk; hybrid: best sentence and BM25. "
-    "Hits@k: an answer occurs in one of the top k chunks. Relevant chunks that hold the answer: of the top 20. "
-    "RIC: found in the question's own article. Intervals are over questions, those of lengths and of the share among "
-    "all chunks over documents."
+    'SQuAD v2 dev, all articles as one corpus. In mode "recipe", a chunk is found by one vector, and in mode "hybrid" '
+    "by its best sentence and BM25. Hits@k is the share of questions of which an answer occurs in one of the top k "
+    'chunks. In the table of relevant chunks, "hold the answer" means the chunks among the top 20 that hold an answer. '
+    "In the table of RIC, only the chunks of the question's own article are searched. Intervals are over questions. "
+    "Only those of lengths, and of the share of relevant chunks among all chunks, are over documents."
 )
 
 

@@ -320,9 +320,9 @@ def main() -> None:
         show(title, figures[title])
     if options.output:
         about = (
-            "30 leaflets in Ukrainian, 262 questions. Rows of the paper are of 41 documents and 460 questions, found "
-            "by vectors of Arctic-Embed-L v2.0 (568 million parameters): how far, not which is better. Times are of "
-            "one thread, with whatever else the machine did."
+            "30 leaflets in Ukrainian, 262 questions. The paper's rows are for 41 documents and 460 questions, found "
+            "by vectors of Arctic-Embed-L v2.0 (568 million parameters). So they show how far apart the figures are, "
+            "but not which system is better. Times are on one thread, while other work ran on the machine."
         )
         title = "Pages of leaflets compared with the UNLP 2026 paper"
         record.save(options.output, title, figures, about=about, packages=("pypdfium2",), encoder=record.shipped())

@@ -25,7 +25,11 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.peers.peer_rows import COLD, ROWS
 
-ABOUT = "Wikipedia text; medians of runs in turns, each in a process of its own that ran before on other articles."
+ABOUT = (
+    "The text is from Wikipedia. MB/s are medians of several runs, in which the rows take turns. Each run is "
+    'a process of its own, which processes other articles before the timed text. "First row is times" is the MB/s of '
+    'the first row of the group, divided by the MB/s of the row. "Of MB" is the size of the timed text.'
+)
 PACKAGES = (
     "chonkie",
     "model2vec",

@@ -33,8 +33,8 @@ from bench import record
 #: The fastest and the noisiest kinds: tables that outgrow a cache, small calls, plain scanning.
 QUICK = ["pic", "cluster", "recursive-tokens", "tiny-documents", "latency"]
 ABOUT = (
-    "A trial compares the same code, then code with one workload slowed, with a saved base; cells are CPU time over "
-    "the base's. beside: trials with an alarm on a workload that was not slowed."
+    "Each trial makes two comparisons with a saved base: of the same code, and of the code with one workload slowed. "
+    'Cells are CPU time divided by the base\'s. "Beside" counts trials with an alarm on a workload that was not slowed.'
 )
 SLOWED = Path(__file__).resolve().parent / "slowed_child.py"
 

@@ -37,10 +37,11 @@ from bench import record
 #: rate of ``structure`` as a share of that of ``recursive``.
 SECONDS, MEMORY, TWICE, SHARE = 5.0, 1_000_000_000, 2.2, 0.5
 ABOUT = (
-    "From the name of the file to the table of chunks on one thread, models loaded; the best of the rounds. CPU "
-    "seconds and peak memory are those of the process and of the one that reads a large page, summed. Limits are of "
-    "CPU seconds, by which twice the size is compared, too; others on the machine add to those of the clock. Rates are "
-    "of the text, blocks given, the median of rounds that take turns."
+    "From the file's name to the table of chunks of method `structure`, on one thread, with models loaded; the best of"
+    " the rounds. A second process reads large pages, and CPU seconds and peak memory include it. The limits, and the "
+    "ratio of the times for twice the size and the size, are of CPU seconds, because other work on the machine "
+    "lengthens the elapsed time. In the second table, MB are those of the text, the blocks are passed to `structure`, "
+    "and a rate is the median of rounds in which the two methods take turns."
 )
 _WORDS = re.findall(
     r"\w+",

@@ -40,7 +40,10 @@ from bench.scaling.heavy_pdfs import HEAVY
 
 #: The ratio of the sizes, and the ratio of the seconds above which an input is not linear; a quadratic one has 16.
 TIMES, LIMIT = 4, 5.0
-ABOUT = "Each input at a size and at four times that size; seconds of CPU time on one thread, the best of the rounds."
+ABOUT = (
+    "Each input at one size and at four times that size. Seconds are CPU time on one thread, the best of the rounds. "
+    "The time counts as linear if the ratio of the two times is below the limit."
+)
 #: A size is doubled until it takes this long, so that the measurement exceeds the noise, or until it has this many
 #: bytes.
 SECONDS, BYTES = 0.1, 32 << 20

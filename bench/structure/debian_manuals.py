@@ -334,8 +334,10 @@ def main() -> None:
         add(pdfs, measured_pdfs("30 leaflets", leaflets))
     if options.save:
         about = (
-            "Shares of the blocks inside each page's main element that no chunk of method structure holds; "
-            "of PDFs the borders of paragraphs inside sentences, chunks that begin there, and words run together."
+            "Blocks inside each page's main element that no chunk of method `structure` holds, as a share of all "
+            "blocks of this kind there. For PDFs: the number of boundaries of paragraphs inside a sentence "
+            '("paragraphs torn"), and the shares of chunks that begin inside a sentence and of words that are run '
+            "together."
         )
         record.save(options.save, "Manuals", {"rows": rows, "pdfs": pdfs}, about=about, packages=["selectolax"])
 

@@ -133,9 +133,12 @@ def main() -> None:
             options.save,
             "Sections that are longer than a chunk",
             tables,
-            about="Method structure with each `within`, hybrid search. Strict hits: a chunk among the first 500 words "
-            "read holds the answer in its paragraph, the whole reference span, or the whole section. Recall: share of "
-            "the section that is handed over within 1,000 words. Differences to size are paired.",
+            about=(
+                "Method `structure` with each value of `within`, in a hybrid search. A strict hit is a chunk, among "
+                "the first 500 words read, that holds the answer in its paragraph (SQuAD), the whole reference span "
+                "(chunking evaluation) or the whole section (Wikipedia). Recall is the share of the wanted section "
+                'that the search returns within 1,000 words. Columns with "minus" are paired differences from `size`.'
+            ),
             packages=("faiss-cpu", "PyStemmer"),
             encoder=record.shipped(),
         )

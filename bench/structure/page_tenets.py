@@ -574,16 +574,20 @@ def main() -> None:
             options.save,
             "Noise, completeness and context switches of chunks of web pages",
             found,
-            about="Shares with intervals over pages, each drawn whole. Noise: characters of words outside the text "
-            "that people marked; a chunk with more than 20 % is noisy. No network that judged a page saw its domain, "
-            "and none any of the 120 articles of article_extraction, which people marked whole, headlines left out. "
-            "Snippets: lines that people wrote down as noise of a page, and sentences that they wrote down as its "
-            "text, that chunks hold, of those that the page has. "
-            "Complete: no dangling start, no unit cut that fits into a chunk. Context switch: one of the document's "
-            "sharpest turns inside, or two headings of one level. Chunks are of at most 200 tokens, those of other "
-            "packages of 800 characters; header splitters have no limit, and the one of HTML gets pages without "
-            "scripts and styles. Seconds are CPU time for all pages. Prose: paragraphs, items and quotes of at least "
-            "100 characters, not mostly links.",
+            about=(
+                "The shares have 95 % intervals over pages: a sample draws whole pages. Noise: the share of the "
+                "characters of words that are outside the text that people marked. A chunk with more than 20 % noise "
+                "is a noisy chunk. No network that judged a page was trained on pages of its domain. No network was "
+                "trained on the 120 articles of article_extraction, in which people marked the whole text except "
+                "headlines. Noise snippets: lines that people noted as noise of a page. Text snippets: sentences that "
+                "people noted as its text. Both columns give the share of these snippets that chunks hold, among those"
+                " that the page contains. Complete: the chunk has no dangling start, and cuts no unit that would fit "
+                "into a chunk. Context switch: the chunk contains one of the document's sharpest turns, or two "
+                "headings of one level. Chunks have at most 200 tokens, those of other packages at most 800 "
+                "characters. Splitters at headers have no limit, and the one for HTML gets pages without scripts and "
+                "styles. Seconds are CPU time for all pages. Prose: paragraphs, list items and quotes of at least 100 "
+                "characters that do not consist mostly of links."
+            ),
             packages=PACKAGES,
             encoder=record.shipped(),
         )

@@ -183,10 +183,13 @@ def main() -> None:
             options.save,
             "Sections of articles found with the text around a hit",
             tables,
-            about="Recall of the characters of the section that a title and a heading ask for, by hybrid search over "
-            "chunks of method structure, headings replaced by a mark. Weighted precision: of the first chunks that a "
-            "reader gets, 4 for one that is the section, 1 for one of another section of the article. Differences are "
-            "paired.",
+            about=(
+                "Each question consists of an article's title and the heading of one of its sections; a mark replaces "
+                "the headings in the text. Recall is the share of the section's characters that a hybrid search over "
+                "chunks of method `structure` returns. For weighted precision, each of the first chunks that a reader "
+                "gets counts 4 if it is in the section, and 1 if it is in another section of the article. Differences "
+                "are paired."
+            ),
             packages=("faiss-cpu", "PyStemmer"),
             encoder=record.shipped(),
         )

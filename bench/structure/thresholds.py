@@ -96,10 +96,12 @@ def main() -> None:
             options.save,
             "Noise of chunks of web pages by threshold",
             {"rows": rows},
-            about="Chunks of structure, of the pages and by the measures of the tenets. A block is left out when the "
-            "model's score of it is above the threshold. Best labels of blocks: those that the marked text itself "
-            "gives, a block is kept when more than half of it is marked: of all labels, those with the fewest "
-            "characters of noise kept and of text left out together.",
+            about=(
+                "Chunks of method `structure`, for the same pages and by the same measures as in the tenets. A block "
+                "is removed if the noise model's score of the block is above the threshold. The last row shows the "
+                "best labels that blocks can have: a block is kept if more than half of it is marked text. No other "
+                "labels of blocks have fewer characters of kept noise and removed text in total."
+            ),
             packages=("selectolax",),
             encoder=record.shipped(),
         )

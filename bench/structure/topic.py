@@ -172,9 +172,10 @@ def main() -> None:
         figures["ablations"] = ablations(options.articles, test, options.threads)
     if options.save:
         about = (
-            f"{len(test)} test articles, those with sections of them. Means over articles; AUC over all gaps of all "
-            "articles, for methods that score pairs of neighbours. Ablations: each network trained again, on "
-            f"{LIMIT:,} articles for {EPOCHS} passes."
+            f'{len(test)} test articles; the column "articles" counts those that have sections. F1, Pk and '
+            "WindowDiff are means over these articles. AUC is over all gaps between sentences of all these "
+            "articles, for methods that score pairs of neighbouring sentences. Ablations: each network was trained "
+            f"again, on {LIMIT:,} articles for {EPOCHS} passes."
         )
         record.save(
             options.save,

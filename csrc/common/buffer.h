@@ -56,8 +56,8 @@ void forget_if_huge(Vectors&... values) {
   (forget(values), ...);
 }
 
-// A block of memory for several buffers with the same lifetime. Ten columns of 0.8 MB, for example, are too small for
-// large pages each, but not together.
+// A block of memory for several buffers with the same lifetime. Each of ten columns of 0.8 MB, for example, is too
+// small for large pages, but all together are not.
 class Arena {
  public:
   explicit Arena(size_t bytes) : memory_(allocate_shared(bytes)), next_(static_cast<char*>(memory_.get())) {}

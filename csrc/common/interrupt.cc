@@ -14,7 +14,8 @@ namespace {
 
 thread_local Call* t_call = nullptr;
 thread_local bool t_polls = false;
-// -1 means unknown. The value is cached because the system call takes longer than a short call may.
+// Whether this is the main thread; -1 if not yet known. The value is cached because the system call takes longer than a
+// short call may.
 thread_local signed char t_main = -1;
 
 }  // namespace

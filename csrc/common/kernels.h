@@ -12,7 +12,7 @@ struct HeadQuery {
   const int8_t* numbers;
   int32_t weights[2];  // of the first run of numbers, and of the other runs
   int32_t start;
-  int32_t by_lengths;  // two numbers of 16 bits
+  int32_t by_lengths;  // the factors of a row's two lengths, 16 bits each
   float unit, margin;
   double per_unit;  // 1 / unit
 };
@@ -56,8 +56,8 @@ struct Kernels {
   // Sets out[k] = base + the number of characters in [begin, at[k]), for n >= 1 increasing offsets.
   void (*count_characters_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base,
                               int64_t* out);
-  // Does the same for words. Each [at[k - 1], at[k]) is counted separately, so a word that an offset cuts counts on
-  // both sides.
+  // Does the same as count_characters_at for words. Each [at[k - 1], at[k]) is counted separately, so a word that an
+  // offset cuts counts on both sides.
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
   // ---- vectors (embedding_bag_simd.h, similarity_simd.h, products_simd.h) ----
@@ -88,7 +88,8 @@ struct Kernels {
   // multiple of 32.
   void (*dot_halves)(const uint16_t* rows, size_t n, size_t dim, const float* query, float* out);
   void (*dot_floats)(const float* rows, size_t n, size_t dim, const float* query, float* out);
-  // Does the same for rows of bytes. Each row is followed by its scale, a float32 that multiplies the product.
+  // Does the same as dot_halves for rows of bytes. Each row is followed by its scale, a float32 that multiplies the
+  // product.
   void (*dot_bytes)(const int8_t* rows, size_t n, size_t dim, const float* query, float* out);
   // Sets out[i] = bytes[i]. `n` is a multiple of 32.
   void (*widen_to_shorts)(const int8_t* bytes, size_t n, int16_t* out);
@@ -101,9 +102,10 @@ struct Kernels {
                         float limit, uint32_t* found);
   size_t (*shorts_above)(const int16_t* rows, const float* scales, size_t n, size_t dim, const int16_t* queries,
                          const float* units, const float* margins, const float* limits, uint32_t* found);
-  // Does the same for sixteen queries, in two steps (scan_simd.h). panel_above uses the first `head` numbers of each
-  // row and a bound for the rest. That bound is the length of the row's rest (`rests`, from norms_of_shorts) times the
-  // length of the query's (`tails`). still_above then checks the remaining rows with all their numbers.
+  // Finds rows as bytes_above does, but for sixteen queries, in two steps (scan_simd.h). panel_above uses the first
+  // `head` numbers of each row and a bound for the rest. That bound is the length of the row's rest (`rests`, from
+  // norms_of_shorts) times the length of the query's (`tails`). still_above then checks the remaining rows with all
+  // their numbers.
   void (*norms_of_shorts)(const int16_t* rows, size_t n, size_t begin, size_t dim, float* out);
   size_t (*panel_above)(const int16_t* rows, const float* scales, const float* rests, size_t n, size_t dim, size_t head,
                         const int16_t* panel, const float* units, const float* margins, const float* tails,
@@ -111,10 +113,10 @@ struct Kernels {
   size_t (*still_above)(const int16_t* rows, const float* scales, size_t dim, const int16_t* queries,
                         const float* units, const float* margins, const float* limits, const uint32_t* found,
                         size_t count, uint32_t* left);
-  // Does the same by the heads of rows, for one query or a multiple of four. A head holds the first numbers of a row as
-  // codes, and is stored in a group of 64 (prefilter.h). `n` is a multiple of 64, and `head` of 32. The limits apply to
-  // integer scores (prefilter.h). `found` and `could`, the upper bounds of the scores, have room for n entries per
-  // query. `room` has 64 * head bytes.
+  // Finds rows as bytes_above does, but by the heads of rows, for one query or a multiple of four. A head holds the
+  // first numbers of a row as codes, and is stored in a group of 64 (prefilter.h). `n` is a multiple of 64, and `head`
+  // of 32. The limits apply to integer scores (prefilter.h). `found` and `could`, the upper bounds of the scores, have
+  // room for n entries per query. `room` has 64 * head bytes.
   void (*heads_above)(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
                       size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could,
                       size_t* counts);

@@ -195,7 +195,7 @@ void parallel_for(int64_t items, int threads, const std::function<void(int64_t)>
       lock.unlock();
       try {
         checkpoint();
-      } catch (const Cancelled&) {  // the helpers notice it, too
+      } catch (const Cancelled&) {  // the helpers notice the cancellation, too
         job->fail();
       }
       lock.lock();

@@ -25,7 +25,7 @@ class RowWindow {
 
   void begin(int64_t rows, int64_t cols) {
     rows_ = rows, cols_ = cols, first_ = last_ = 0;
-    // The memory of a request for more than kKeptBytes must not be held for good.
+    // Release the memory of a request for more than kKeptBytes, which would otherwise stay with the thread.
     if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes)) std::vector<float>().swap(values_);
   }
 

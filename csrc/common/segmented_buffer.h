@@ -22,7 +22,7 @@ struct Slab {
 // little.
 class Slabs {
  public:
-  // Returns a slab with room for `values` numbers: the last one given back, or a new one.
+  // Returns a slab with room for `values` numbers: the one given back last if it has room, else a new one.
   std::shared_ptr<Slab> take(int64_t values) {
     int64_t size = 0;
     {

@@ -5,7 +5,8 @@
 
 #include "common/view.h"
 
-// Tests on short inputs are built with a smaller number, so that they reach the boundaries of blocks.
+// The most documents in a block. Tests on short inputs are built with a smaller number, so that they reach the
+// boundaries of blocks.
 #ifndef PYCHUNK_BLOCK_DOCUMENTS
 #define PYCHUNK_BLOCK_DOCUMENTS 1024
 #endif

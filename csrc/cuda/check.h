@@ -16,7 +16,7 @@ struct OutOfMemory : Error {
 
 inline void check(cudaError_t status, const char* what, const char* file, int line) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // the next call must not report an error that is not sticky
+  cudaGetLastError();  // clears an error that is not sticky, which the next call would report
   const std::string text = std::string(what) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
                            ") at " + file + ":" + std::to_string(line);
   if (status == cudaErrorMemoryAllocation) throw OutOfMemory(text);

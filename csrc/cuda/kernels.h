@@ -14,12 +14,12 @@ namespace pychunk::cuda {
 struct RowSource {
   enum class Kind : uint8_t { kGiven, kHalfStates, kFloatStates, kBag };
   Kind kind = Kind::kGiven;
-  // hidden states: the address of each sentence's first state, and the number that count; as pool() in
-  // csrc/vectors/pooling.h
+  // For hidden states, as in pool() of csrc/vectors/pooling.h: the address of each sentence's first state, and the
+  // number of its states that count.
   const uint64_t* first_state = nullptr;
   const int32_t* tokens = nullptr;
   bool mean = true, unit = true;
-  // token ids: as embedding_bags()
+  // For token ids: the arguments of embedding_bags().
   const int8_t* table = nullptr;
   const int32_t* ids = nullptr;
   const int64_t* id_offsets = nullptr;
@@ -43,8 +43,8 @@ void adjacent_cosines(const float* vectors, int64_t rows, int dim, float* out, c
 // Run PIC on a ragged batch in one launch: vectors from their source, the summary, cosines to it, their mean threshold,
 // and runs. Small documents have a block each. Those of over kBlockRows sentences have the whole device, one after the
 // other. Lower bound: the reads and writes of the rows' source, and 13 bytes written for each sentence. If a document's
-// vectors do not stay in cache, they are read from memory once more. For an extractive summary it is up to seven times
-// more.
+// vectors do not stay in cache, they are read from memory once more, or up to seven times more for an extractive
+// summary.
 enum class SummaryKind : uint8_t { kGiven, kMean, kLead, kExtractive };
 struct PicBatch {
   RowSource source;
@@ -66,8 +66,8 @@ struct PicBatch {
   int8_t* labels = nullptr;   // [rows] 1: at or above the threshold
   int32_t* cuts = nullptr;    // [rows]
   int32_t* cut_counts = nullptr;
-  // For an extractive summary: 1 for the chosen sentences, and for those whose score was at most `margin` lower; else
-  // 0.
+  // For an extractive summary: 1 for the chosen sentences, and for those whose score was at most `margin` below that of
+  // a sentence when it was chosen; else 0.
   int8_t* close = nullptr;
   float margin = 0.0f;
 };

@@ -28,7 +28,7 @@ class Pool {
  private:
   size_t trim_locked();
 
-  // The size above which all kept blocks are freed. Other libraries in the process need memory, too.
+  // The total size of kept blocks above which all of them are freed. Other libraries in the process need memory, too.
   static constexpr size_t kMostKept = size_t{4} << 30;
   mutable std::mutex mutex_;
   std::multimap<std::pair<cudaStream_t, size_t>, void*> free_;

@@ -231,7 +231,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Let work that is put into `later` from now on wait for the work that is in `earlier` now.
+// Make the work that is put into the stream `later` from now on wait for the work that is in the stream `earlier` now.
 void order(uint64_t earlier, uint64_t later, int device) {
   const OnDevice scope(device);
   cudaEvent_t event = nullptr;

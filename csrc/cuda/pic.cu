@@ -2,7 +2,7 @@
 //
 // Every result has the bits of the CPU's result. Vectors are summed in the order of csrc/vectors/similarity.cc,
 // thresholds run over integers, and the best of several equal candidates is the first. Blocks take small documents from
-// a counter. Then all blocks share each large one, with the same code under another team.
+// a counter. Then all blocks share each large document: the same code runs with the whole grid as the team.
 #include <algorithm>
 
 #include "cuda/kernels.h"

@@ -40,7 +40,7 @@ struct States {
   }
   // Add the tokens in their order, in float32, as csrc/vectors/pooling.cc does.
   __device__ void pool(const T* states, int count, float* out, int dim) const {
-    constexpr int kColumns = 4;  // of a lane at a time: this many loads are in flight for each token
+    constexpr int kColumns = 4;  // columns of a lane at a time, so that as many loads are in flight for each token
     float squares = 0.0f;
     const int last = (dim + kWarp - 1) / kWarp * kWarp;
     for (int base = lane(); base < last; base += kColumns * kWarp) {

@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(kThreads, 6) pool_kernel(States<T> source, con
                 out + (chosen != nullptr ? chosen[row] : row) * dim, dim);
 }
 
-// The number of rows that a warp handles in sequence. All but the first are then in its cache from the previous step.
+// The number of rows that a warp handles in sequence. All of these rows except the first are then in its cache from the
+// previous step.
 constexpr int kRowsInTurn = 8;
 
 __global__ void adjacent_cosines_kernel(const float* vectors, int64_t pairs, int dim, float* out) {

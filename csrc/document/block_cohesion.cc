@@ -48,8 +48,9 @@ int64_t indentation(const Document& document, int64_t s) {
   return columns;
 }
 
-// Set the strength of the boundaries between lines of code [first, last). A boundary before a definition, which is
-// indented least, is stronger than one inside it. A blank line makes either one stronger.
+// Set the strength of the boundaries between lines of code [first, last). A boundary before a definition, whose first
+// line is indented least, is stronger than a boundary inside a definition. A blank line at a boundary makes it
+// stronger.
 void break_code(const Document& document, int64_t first, int64_t last, Borders& borders) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t s = first; s < last; ++s)
@@ -63,7 +64,8 @@ void break_code(const Document& document, int64_t first, int64_t last, Borders& 
   }
 }
 
-// The most words and bytes of a heading that runs into its text, such as "Contraindications." before the list of them.
+// The most words and bytes of a heading that is the first sentence of its paragraph, such as "Contraindications."
+// before a list of them.
 constexpr int64_t kRunInWords = 5;
 constexpr size_t kRunInBytes = 100;
 
@@ -90,7 +92,8 @@ constexpr size_t kTermRun = 8;
 
 bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentence.ends_with("？"); }
 
-// Return the cohesion between two sentences of one block. `row` is the row of the second one, counted from 0.
+// Return the cohesion between sentences s - 1 and s, which are in one block. `row` is the position of sentence s in the
+// block, counted from 0.
 Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   const BlockKind kind = document.kind_of(s);
   if (is_whole(kind)) return Tie::kLead;
@@ -102,8 +105,8 @@ Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
   return heads ? Tie::kLead : Tie::kTrail;
 }
 
-// Return the cohesion between the previous sentence's block and the next block. `row` is the number of sentences that
-// the previous block has before that sentence. `listed` says that both are terms of a list without definitions.
+// Return the cohesion between sentences s - 1 and s, which are in different blocks. `row` is the number of sentences
+// before s - 1 in its block. `listed` says that both blocks are terms of a list without definitions.
 Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, Tie plain) {
   const BlockKind before = document.kind_of(s - 1), after = document.kind_of(s);
   const auto level = [&](int64_t at) {
@@ -121,7 +124,7 @@ Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, T
   if (before == BlockKind::kParagraph && answers && row == 0 && plain == Tie::kOpen &&
       labels(text_of_sentence(document, s - 1), text_of_sentence(document, s), after == BlockKind::kItem))
     return Tie::kLead;
-  // A term without a letter, such as "%%", belongs to its definition alone.
+  // A term without a letter, such as "%%", belongs to its definition, and not to the text before it.
   return after == BlockKind::kTerm && plain == Tie::kTrail ? Tie::kOpen : plain;
 }
 

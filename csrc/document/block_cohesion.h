@@ -18,7 +18,7 @@ uint8_t block_level(const Document& document, int64_t s);
 void block_levels(const Document& document, std::vector<uint8_t>& levels);
 
 // Set the cohesion at the boundaries of blocks and inside blocks that stay whole, and the strength of the boundaries
-// between lines of code. find_ties() has set the cohesion elsewhere.
+// between lines of code. find_ties() must be called before: it sets the cohesion elsewhere.
 void tie_blocks(const Document& document, Borders& borders);
 
 // Return the number of header rows, one or two, of the table that begins with a sentence.

@@ -33,7 +33,7 @@ class BorderTree {
     root_ = spine.front();
   }
   // Append the parts of [first, last) that remain after groups are cut at their weakest boundary until they fit. If all
-  // boundaries of a part are between spans kept together, append runs of as many sentences as fit.
+  // boundaries of such a part are inside spans kept together, append runs of as many sentences as fit.
   void cut(int64_t last, const Limit& limit, const Filling& filling, std::vector<Group>& out) const {
     struct Part {
       int64_t first, last, border;
@@ -92,17 +92,19 @@ class Filler {
     return section ? 2 * static_cast<int>(Break::kPage) + 1 : 2 * static_cast<int>(found);
   }
 
-  // Fill one run, and return the start of its last group, including the overlap.
+  // Fill the parts [first, stop), after a group that begins at `before`. Return the start of the last group, including
+  // its overlap.
   int64_t fill(int64_t before, int64_t first, int64_t stop, const Limit& size, std::vector<Group>* out) {
     if (!filling_.even || size.limit <= 0) return filled(before, first, stop, size, out).begin;
     const Filled plain = filled(before, first, stop, size, nullptr);
     Limit even = size;
     even.limit = even_limit(before, first, stop, size, plain.groups);
-    // With `by_structure`, a lower limit may choose a stronger boundary that makes a longer group.
+    // The lower limit is used only if the longest group does not become longer. With `by_structure` it may: a lower
+    // limit may choose a stronger boundary, and so make a longer group.
     const bool shorter = filled(before, first, stop, even, nullptr).longest <= plain.longest;
     return filled(before, first, stop, shorter ? even : size, out).begin;
   }
-  // Return the lowest limit that makes no more groups.
+  // Return the lowest limit with which no more than `groups` groups are needed.
   int64_t even_limit(int64_t before, int64_t first, int64_t stop, Limit size, int64_t groups) const {
     int64_t high = size.limit;
     int64_t low = std::min(high, std::max(filling_.least, ((*size.lengths)(first, stop) + groups - 1) / groups));
@@ -154,11 +156,12 @@ class Filler {
     int64_t before = best - 1;  // the last boundary that leaves no short remainder
     while (before > at && filling_.is_scrap(before, stop)) --before;
     const int64_t other = before > at ? best_border(start, at, before, size) : 0;
-    // The other boundary is better only if it makes no short chunk here either, and the rest fits into one chunk.
+    // The earlier boundary, `other`, is better only if the group before it is no short chunk either, and if all text
+    // after it fits into one chunk.
     return other > 0 && size.allows(other, stop) && !filling_.is_scrap(at, other) ? other : best;
   }
 
-  // Choose among the boundaries after `at`, up to `reach`, that are not between spans kept together. Return the last
+  // Choose among the boundaries after `at`, up to `reach`, that are not inside spans kept together. Return the last
   // one, or with `by_structure` the strongest one that leaves the group at least half full; 0 if there is none.
   int64_t best_border(int64_t start, int64_t at, int64_t reach, const Limit& size) const {
     const Borders& borders = *filling_.borders;
@@ -236,8 +239,8 @@ void join_short(std::vector<Group>& groups, const Joining& joining, std::span<co
   while (next < groups.size()) {
     Group current = groups[next++];
     for (;;) {
-      // The previous group is short only if nothing fitted next to it. A group that has grown since may still fit,
-      // because a word across a boundary can have fewer tokens than its parts.
+      // The previous group is short only if nothing fitted next to it. The current group has grown since, but may fit
+      // now, because a word across a boundary can have fewer tokens than its parts.
       const bool short_here = is_short(current), short_before = !done.empty() && is_short(done.back());
       const bool before = !done.empty() && (short_here || short_before) && may_cross(current.first) &&
                           all_allow(limits, done.back().first, current.last);

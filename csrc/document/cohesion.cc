@@ -10,7 +10,8 @@
 namespace pychunk {
 namespace {
 
-// kLower: plain, except that its first letter is lower case.
+// The look of a line: kNone cannot be a heading, kPlain may be one, and kMarked is one by its marks. kLower is like
+// kPlain, except that its first letter is lower case.
 enum class HeadingLooks : uint8_t { kNone, kLower, kPlain, kMarked };
 
 constexpr std::u32string_view kOpening = U"\"'“‘«„([{", kClosing = U"\"'”’»)]}", kBullets = U"-*+•‣◦▪–—·",
@@ -46,7 +47,7 @@ size_t markup_length(std::string_view text) {
   return end > 1 && end < text.size() && text[end] == ';' ? end + 1 : 0;
 }
 
-// Return whether a text has no letter outside mark-up, and holds no more than a bare number.
+// Return whether a text has no letter outside mark-up, and at most a bare number.
 bool is_scrap(std::string_view text) {
   bool digits = false;
   int64_t characters = 0;
@@ -151,8 +152,8 @@ Looks looks_of(std::string_view text) {
   if (marks >= 1 && marks <= 6 && space_length(text, marks) > 0) return {HeadingLooks::kMarked};
   if (size > 4 && text.starts_with("==") && text.ends_with("==")) return {HeadingLooks::kMarked};
   const char32_t last = last_of(text), before_last = last_of(without_last(text));
-  // Speech ends with its stop inside the quotation mark, the title of a work with the stop after it. A heading may also
-  // quote speech or a title.
+  // A line that begins with a quotation mark or bracket, and ends with one or with a stop, is quoted speech and no
+  // heading. A full stop after the closing mark is the exception: the line then quotes the title of a work.
   if (is_one_of(kOpening, first_of(text)) && (is_one_of(kClosing, last) || is_stop(last)) &&
       !(last == '.' && is_one_of(kClosing, before_last)))
     return {};
@@ -228,8 +229,8 @@ class TieFinder {
   static bool ends_with_space(std::string_view text) {
     return !text.empty() && space_length(text, character_before(text, static_cast<int64_t>(text.size()))) > 0;
   }
-  // Return whether a text begins with a mark that closes what precedes it: no part of a word comes directly after the
-  // mark.
+  // Return whether a text begins with a mark that closes what precedes it. A letter or digit directly after the mark
+  // would show that it closes nothing.
   static bool begins_closed(std::string_view text) {
     if (!is_one_of(kClosing, first_of(text))) return false;
     const std::string_view rest = text.substr(static_cast<size_t>(decode_utf8(text, 0).length));
@@ -244,12 +245,12 @@ class TieFinder {
     char32_t ending;
     bool numbered, item, names_value;
     int32_t run;            // the number of consecutive plain-looking lines up to this one
-    bool quantity = false;  // plain, with a number
+    bool quantity = false;  // looks plain and has a quantity
     bool single() const { return last == first + 1; }
     bool looks_plain() const { return own.looks == HeadingLooks::kPlain; }
     bool stops() const { return is_stop(ending); }
     bool introduces() const { return is_one_of(kIntroducing, ending); }
-    // Return whether this line is complete: the next one does not continue it, as in a list, a title or a table.
+    // Return whether the line is complete: the next line does not continue it, as it may in a list, a title or a table.
     bool is_complete() const { return bytes >= kProseBytes || stops() || item || !single(); }
   };
 
@@ -274,7 +275,8 @@ class TieFinder {
     }
   }
 
-  // Mark the headings. A second pass follows if more of the one-sentence lines with a full stop are text than headings.
+  // Mark the headings. If more of the one-sentence lines with a full stop turn out to be text than headings, a second
+  // pass follows with `statements_` set.
   void find_headings() {
     find_lines();
     mark_headings();
@@ -324,7 +326,8 @@ class TieFinder {
     const bool stops = behind.ending == '.';
     if (own.ending == '.')
       return begins_with_negation(text) || (statements_ && stops && own.own.words >= kStatementWords);
-    // Such lines occur if the heading below ends with a stop, or introduces what follows, as a colon does.
+    // A line without a stop, directly below another line, is such content if the heading below it ends with a full
+    // stop, or introduces what follows, as a colon does.
     const bool close = before != nullptr && own.before == Break::kLine;
     return close && !own.stops() && (stops || behind.introduces());
   }
@@ -345,9 +348,9 @@ class TieFinder {
     const bool prose = behind.bytes >= kProseBytes || (behind.bytes > own.bytes && ends);
     // A numbered line whose neighbours are not numbered is no list item.
     const bool numbered = own.numbered && !behind.numbered && (before == nullptr || !before->numbered);
-    // A line that ends with a full stop is a short paragraph if blank lines separate lines.
+    // A line that ends with a full stop is a short paragraph if a blank line follows it.
     if (own.ending == '.' && after >= Break::kBlankLine && !(numbered && complete && prose)) return false;
-    // A longer line is text, unless far more text follows it.
+    // A line with a full stop and more than kSentenceWords words is text, unless far more text follows it.
     if (own.ending == '.' && own.own.words > kSentenceWords &&
         !(complete && own.run == 1 && (next.run > 0 ? behind.ending != '.' : behind.bytes >= 2 * own.bytes)))
       return false;

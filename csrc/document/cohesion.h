@@ -9,15 +9,16 @@
 
 namespace pychunk {
 
-// The cohesion at a boundary, which is stored with the sentence after it. kLead: the sentence before the boundary
-// belongs to what follows. kTrail: the sentence after it belongs to what precedes. kSection: a heading begins, and with
-// it always a chunk. kWall: nothing crosses the boundary, because a removed span begins or ends there.
+// The cohesion at a boundary, which is stored with the sentence after it. kOpen: nothing is kept together across the
+// boundary. kLead: the sentence before the boundary belongs to what follows. kTrail: the sentence after it belongs to
+// what precedes. kSection: a heading begins, and with it always a chunk. kWall: nothing crosses the boundary, because a
+// removed span begins or ends there.
 enum class Tie : uint8_t { kOpen, kLead, kTrail, kSection, kWall };
 constexpr bool begins_section(Tie tie) { return tie == Tie::kSection || tie == Tie::kWall; }
 constexpr bool is_closed(Tie tie) { return tie == Tie::kLead || tie == Tie::kTrail; }
 
-// The break before a sentence, from the weakest to the strongest. kPiece: none, because it is a piece of the sentence
-// before it.
+// The break before a sentence, from the weakest to the strongest. kPiece: no break, because the text before it belongs
+// to the same sentence.
 enum class Break : uint8_t { kPiece, kSentence, kLine, kBlankLine, kPage, kDocument };
 
 // The boundary before each part of a document (a sentence or a piece of one). Empty if none is known.
@@ -29,10 +30,12 @@ struct Borders {
   void clear() { ties.clear(), breaks.clear(), levels.clear(); }
 };
 
-// The limits for recognising headings. A line that is a heading has at most kHeadingBytes. The limits on its words are,
-// in this order: for any heading, for a question, for one that ends with another stop, for one that ends with a colon,
-// and for one that ends with a colon after another short line. A line of at least kProseBytes is prose, whatever
-// precedes it.
+// The limits for recognising headings. A heading has at most kHeadingBytes bytes. It has at most
+// - kQuestionWords words if it is a question,
+// - kSentenceWords if it ends with a stop other than a question mark or a full stop,
+// - kIntroductionWords if it ends with a colon, but kLabelWords if another short line precedes it,
+// - kHeadingWords in all other cases.
+// A line of at least kProseBytes bytes is prose, whatever precedes it.
 constexpr int64_t kHeadingBytes = 240, kHeadingWords = 12, kQuestionWords = 16, kSentenceWords = 8,
                   kIntroductionWords = 6, kLabelWords = 3, kProseBytes = 100;
 // The fewest words of a line with a full stop that counts as a statement, in documents where most such lines are text.

@@ -32,7 +32,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
   check_given();
 }
 
-// Check that given values are one for each sentence, or one for each pair of neighbours.
+// Check that the caller passed one value for each sentence, or one for each pair of adjacent sentences.
 void Document::check_given() const {
   const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
     PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
@@ -276,8 +276,8 @@ LengthLimits Document::limits() {
   if (limits_.unit != Unit::kTokens || !plan.auto_limits || (plan.max_tokens == 0 && plan.min_tokens == 0) ||
       is_ascii())
     return limits_;
-  // The tokenizer does not know the words if half of the characters have several bytes and words have over three
-  // tokens.
+  // The tokenizer does not know the words if the text has at least 1.5 bytes for each character, and more than three
+  // tokens for each word.
   const int64_t characters = count_characters(text_), bytes = static_cast<int64_t>(text_.size());
   if (2 * bytes < 3 * characters) return limits_;
   const std::span<const int64_t> counts = token_counts();
@@ -395,7 +395,7 @@ int64_t Document::tokens_met() {
 }
 
 int64_t Document::fallback_tokens() {
-  if (inputs_->fallback.empty() || is_ascii()) return 0;  // ASCII text is not in another script
+  if (inputs_->fallback.empty() || is_ascii()) return 0;  // fallback tokens reveal other scripts; ASCII has none
   int64_t found = 0;
   for (const int32_t id : ids_) found += inputs_->fallback[static_cast<size_t>(id)];
   return found;

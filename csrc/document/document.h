@@ -37,8 +37,8 @@ class Document : private RowMaker {
   const Borders& borders();
   // Let nothing cross the boundary before sentence s from now on. borders() must have been called.
   void wall_off(int64_t s) { borders_.ties[static_cast<size_t>(s)] = Tie::kWall; }
-  // Return the blocks that the parser found. block_of() returns the block that each sentence is in or after, -1 for
-  // none.
+  // Return the blocks that the parser found. block_of() returns for each sentence the block that it is in, or else the
+  // last block before it, or -1 if there is none.
   const BlockSpans& blocks() const { return blocks_; }
   std::span<const int32_t> block_of() const { return block_of_; }
   // Return the kind of the block that a sentence is in: a paragraph if no block is known.
@@ -49,14 +49,15 @@ class Document : private RowMaker {
   // Return the sentence that contains byte `at`.
   int64_t sentence_at(int64_t at) const;
 
-  // Return the number of the line that contains byte `at`, counted from 1 by the line feeds before it. Like
-  // characters_before(), this is linear in the text. page_starts() returns the first bytes of the pages: the given
-  // ones, or else the bytes after each form feed.
+  // Return the number of the line that contains byte `at`: the number of line feeds before it, plus 1. Like
+  // characters_before(), all calls in nearly rising order together take time linear in the text. page_starts() returns
+  // the first bytes of the pages: those that the caller passed, or else the bytes after each form feed.
   int64_t line_at(int64_t at);
   const std::vector<int64_t>& page_starts();
   bool has_given_pages() const { return inputs_->page_starts.size() > 0; }
   int64_t page_at(int64_t byte);  // counted from 1
-  bool turns_page(int64_t s);     // whether a given page begins between sentence `s` - 1 and `s`, outside any block
+  // Return whether a page that the caller passed begins between sentences s - 1 and s, outside blocks.
+  bool turns_page(int64_t s);
 
   // Return the number of characters before a byte, counted from the byte of the previous call. If the calls come in
   // nearly rising order, as for chunks, all calls together take time linear in the text, however long its sentences
@@ -80,10 +81,10 @@ class Document : private RowMaker {
   void measure_characters(std::span<const int64_t> starts, Lengths& out);
   Rows vectors();        // one row for each sentence
   Rows table_vectors();  // the vectors that go into the chunk table
-  // Return how closely sentence s + 1 belongs to sentence s: probabilities (nsp, topic), or else adjacent cosines. It
-  // is empty if the inputs have no vectors.
+  // Return for each sentence s how closely sentence s + 1 belongs to it: probabilities (nsp, topic), or else adjacent
+  // cosines. It is empty if the inputs have no vectors.
   std::span<const float> affinities();
-  // For pic: return the vector of the given summary, or null if the engine computes the summary.
+  // For pic: return the vector of the summary that the caller passed, or null if the engine computes the summary.
   const float* given_summary();
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.given(); }
   bool table_encodes_text() const { return !inputs_->table_vectors.given() && inputs_->table.data != nullptr; }
@@ -127,7 +128,7 @@ class Document : private RowMaker {
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
   int64_t counted_byte_ = 0, counted_characters_ = 0;  // the characters before the byte of the last call
-  int64_t line_byte_ = 0, lines_ = 0;                  // the same for line feeds
+  int64_t line_byte_ = 0, lines_ = 0;                  // the line feeds before line_byte_
   Lengths lengths_[3];
   SharedWords shared_words_;
   RowWindow vectors_;

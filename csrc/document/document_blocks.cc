@@ -104,7 +104,7 @@ bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const Remove
       cut.flags.push_back(kParagraphStart | flags_of_gap(slice(text, trim_end(text, 0, at), at)));
     }
   };
-  // Return whether none of the engine's own sentences can begin at a byte.
+  // Return whether a byte is at a place where the engine begins no sentence: inside a heading, a term, a row or a tag.
   const auto is_inside = [&](int64_t at) {
     for (; block < blocks.size() && blocks.end[static_cast<size_t>(block)] <= at; ++block) opened = false;
     if (!own || block == blocks.size() || at <= blocks.start[static_cast<size_t>(block)]) return false;

@@ -30,7 +30,7 @@ struct BlockSpans {
   std::span<const int8_t> kind;
   std::span<const int16_t> level;
   std::span<const int64_t> start, end;
-  std::span<const bool> markup;  // whether the block's text is source with inline markup; empty: no block's is
+  std::span<const bool> markup;  // whether the block's text is source with inline markup; empty: false for all blocks
   int64_t size() const { return static_cast<int64_t>(start.size()); }
   bool has_markup(int64_t b) const { return !markup.empty() && markup[static_cast<size_t>(b)]; }
   BlockKind kind_of(int64_t b) const { return static_cast<BlockKind>(kind[static_cast<size_t>(b)]); }
@@ -50,9 +50,9 @@ constexpr bool has_rows(BlockKind kind) {
 // Return whether a block is one sentence, however many stops are inside it.
 constexpr bool is_whole(BlockKind kind) { return kind == BlockKind::kHeading || kind == BlockKind::kTerm; }
 
-// Cut sentences at the boundaries of blocks and removed spans, and return whether any boundary is new. Pass `own` for
-// sentences that the engine split. Headings and terms then become one sentence each, tables and code one for each line,
-// and no sentence begins inside a tag of source.
+// Cut sentences at the boundaries of blocks and removed spans, and return whether any boundary is new. `own` says that
+// the engine, not the caller, split the sentences. In this case headings and terms become one sentence each, tables and
+// code one for each line, and no sentence begins inside a tag of source.
 bool cut_at_layout(std::string_view text, const BlockSpans& blocks, const RemovedSpans& removed, bool own,
                    SentenceList& sentences);
 

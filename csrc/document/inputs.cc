@@ -30,7 +30,7 @@ RemovedSpans GivenLayout::removed_of(int64_t i) const {
 }
 
 bool Inputs::counts_tokens() const {
-  // The static encoder's table encodes tokens, so the tokens are made anyway.
+  // The static encoder needs the tokens to compute vectors, so their counts take no further work.
   const bool encodes = wants_vectors(*plan) && (table.data != nullptr || !vectors.given());
   return encodes || needs_tokens(*plan);
 }
@@ -40,7 +40,7 @@ bool Inputs::counts_pages() const { return plan->method->pages || page_starts.si
 bool Inputs::needs_vectors() const {
   if (plan->chunk_vectors || plan->sentence_vectors) return true;
   if (!plan->method->vectors || cuts.given()) return false;
-  // `semantic` cuts by adjacent cosines alone, unless it compares more than two sentences.
+  // With a window of 1, `semantic` needs only the adjacent cosines, and no vectors if the caller passed these cosines.
   return !(plan->method->scores == Scores::kPairs && plan->window == 1 && pair_scores.size() > 0);
 }
 

@@ -37,7 +37,7 @@ struct GivenCuts {
 struct GivenLayout {
   BlockSpans blocks;
   RemovedSpans removed;
-  std::span<const int64_t> block_offsets, removed_offsets;  // empty: none are given
+  std::span<const int64_t> block_offsets, removed_offsets;  // empty: none were passed
   BlockSpans blocks_of(int64_t i) const;
   RemovedSpans removed_of(int64_t i) const;
 };
@@ -59,10 +59,10 @@ struct Inputs {
   // is token_counts.values[i] has the ids [token_offsets[i], token_offsets[i + 1]).
   std::span<const int32_t> token_ids;
   std::span<const int64_t> token_offsets;
-  RaggedRows vectors;        // of each sentence, of unit length; if `table` is set too, it made them
+  RaggedRows vectors;        // of each sentence, of unit length; if `table` is set, too, they were computed from it
   RaggedRows table_vectors;  // of the same sentences by another encoder, only for the table
-  // The cohesion of each sentence with the one before: nsp's probabilities, or adjacent cosines that a GPU computed. If
-  // there are none, a head computes probabilities from sentence vectors.
+  // For each pair of adjacent sentences, the probability of nsp, or the cosine that a GPU computed. If there are none,
+  // a head computes probabilities from sentence vectors.
   Ragged<float> pair_scores;
   const PairHead* pair_head = nullptr;
   const TopicHead* topic_head = nullptr;  // for topic; it reads vectors and text
@@ -80,7 +80,7 @@ struct Inputs {
   bool counts_pages() const;
   // Return whether the chunk table holds the tree of headings.
   bool outlines() const { return plan->method->outline; }
-  // Return whether sentence vectors are needed, whether they are given or come from the table.
+  // Return whether sentence vectors are needed, from the caller or from the static encoder's table.
   bool needs_vectors() const;
   // Return the dimension of the vectors that the method reads.
   int64_t dim() const { return vectors.given() ? vectors.rows.cols : table.cols; }

@@ -20,7 +20,7 @@ constexpr bool ends_clause(char32_t c) {
 Tail tail_of(std::string_view text, int64_t begin, int64_t end, int64_t most,
              const std::function<int64_t(std::string_view)>& measure) {
   const Trimmed inside = trim(text, begin, end);
-  std::vector<int64_t> starts;  // of words, the last one first; nearly every word measures at least 1
+  std::vector<int64_t> starts;  // of words, the last one first: at most `most`, as nearly every word measures 1 or more
   const Utf8Text utf8(text);
   for (int64_t at = inside.end; at > inside.begin && static_cast<int64_t>(starts.size()) < most;) {
     const int64_t before = utf8.before(at);

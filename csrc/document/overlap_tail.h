@@ -13,8 +13,8 @@ struct Tail {
 };
 
 // Return the longest run of whole words at the end of text [begin, end) that measures at most `most`, and is not the
-// whole text. If a clause begins in the first half of that run, the tail begins with the clause. A word begins after
-// white space, or after a comma of Chinese or Japanese.
+// whole text. If a clause begins inside that run, and the text from there on measures at least half of `most`, the tail
+// begins with the clause. A word begins after white space, or after a comma of Chinese or Japanese.
 Tail tail_of(std::string_view text, int64_t begin, int64_t end, int64_t most,
              const std::function<int64_t(std::string_view)>& measure);
 

@@ -19,11 +19,13 @@ int64_t advance(std::string_view text, int64_t begin, int64_t end, int64_t count
 // Split a word [begin, end) that is longer than the limit into pieces. The last piece begins at starts.back().
 void split_word(std::string_view text, int64_t begin, int64_t end, Unit unit, int64_t limit, const WordPiece* tokenizer,
                 std::vector<int64_t>& starts) {
-  // In tokens, the first guess is the most that would fit if the whole piece were one long word.
+  // The first guess of a piece's characters. For tokens it is the most that would fit if the piece were one long word,
+  // which counts as one token for every four characters.
   const int64_t guess = unit == Unit::kTokens ? std::max(kLongWord, limit * kCharactersPerToken) : limit;
   while (begin < end) {
     starts.push_back(begin);
-    // Reach to the end of a grapheme cluster, unless one cluster alone is too long.
+    // Return the position `count` characters after `begin`, moved back to the end of a grapheme cluster. If one cluster
+    // alone is longer, the position stays inside it.
     const auto reach = [&](int64_t count) {
       const int64_t at = advance(text, begin, end, count);
       return at < end ? cluster_border(text, begin, at) : at;

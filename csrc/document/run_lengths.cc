@@ -7,8 +7,8 @@
 namespace pychunk {
 namespace {
 
-// Return the extent [begin, end) of the word that contains byte `at`, empty if no word does. Its search for neighbours
-// goes no further than `from` and `to`.
+// Return the extent [begin, end) of the word that contains byte `at`, empty if no word does. The search for the word's
+// ends goes no further back than `from`, and no further on than `to`.
 Trimmed word_over(const WordPiece& tokenizer, std::string_view text, int64_t from, int64_t at, int64_t to) {
   bool before = false, after = false;
   int64_t begin = at, end = at;
@@ -42,7 +42,7 @@ bool SharedWords::build(const WordPiece& tokenizer, std::string_view text, std::
   const auto start = [&](int64_t s) { return s < n ? starts[static_cast<size_t>(s)] : end; };
   const auto tokens = [&](int64_t a, int64_t b) { return measure(slice(text, a, b), Unit::kTokens, &tokenizer); };
   int64_t total = 0, surplus = 0;
-  int64_t covered = 0;  // boundaries of parts up to this one need no search for a word
+  int64_t covered = 0;  // the last part that a word reaches; the boundaries up to it need no search
   for (int64_t s = 0; s < n; ++s) {
     if (s == covered) total += surplus, surplus = 0;
     low[static_cast<size_t>(s)] = total;
@@ -86,7 +86,7 @@ int64_t SharedWords::surplus(const Word& word, int64_t i, int64_t j) const {
   const int64_t letters = word.letters[to] - word.letters[from];
   if (letters == 0) return -apart;
   if (word.plain && letters > tokenizer_->long_word()) return tokens_of_long_word(letters) - apart;
-  // Parts without a letter at the edges change nothing.
+  // Parts without a letter at the ends of the run do not change the word's tokens.
   const auto first = std::upper_bound(word.letters.begin(), word.letters.end(), word.letters[from]) - 1;
   const auto last = std::lower_bound(word.letters.begin(), word.letters.end(), word.letters[to]) - 1;
   const auto part = [&](auto at) { return static_cast<size_t>(word.first + (at - word.letters.begin())); };

@@ -1,5 +1,5 @@
-// The token lengths of runs of parts of a text (its sentences, or the words of a long one), exact for the run's own
-// text.
+// The numbers of tokens in runs of consecutive parts of a text. Parts are its sentences, or the words of a long
+// sentence. The number of a run is exact: as if its text were encoded alone.
 //
 // A part's tokens are counted in the part alone. The tokens of a run are the sum, provided that a word ends at each
 // boundary. Two things break that rule. BERT drops some white space before it looks for words (U+000B, U+000C, U+001C
@@ -25,16 +25,16 @@ class SharedWords {
   // them.
   bool build(const WordPiece& tokenizer, std::string_view text, std::span<const int64_t> starts, int64_t end,
              std::span<const int64_t> counts, std::vector<int64_t>& low, std::vector<int64_t>& high);
-  // Return the tokens of parts [i, j) minus high[j - 1] - low[i].
+  // Return the number of tokens of parts [i, j) minus the sum (high[j - 1] - low[i]).
   int64_t correction(int64_t i, int64_t j) const;
 
  private:
   struct Word {
     int64_t begin, end;   // in bytes
     int64_t first, last;  // the first and last part that hold some of it; every part between them is inside it
-    int64_t surplus;      // its tokens beyond those of its pieces; in the sums from part `last` on
+    int64_t surplus;      // its tokens minus those of its pieces; included in the sums from part `last` on
     bool plain;           // no character in it is a word by itself
-    // Sums over its pieces, from its first part on.
+    // The running sums of the letters and tokens of its pieces, from its first part on.
     std::vector<int64_t> letters, tokens;
   };
   const Word* over_border(int64_t part) const;

@@ -19,13 +19,13 @@ struct Section {
 };
 
 // Append the sections of a document in reading order. If headings are only recognised by their look, consecutive ones
-// begin one section together. It also includes the lines before them that belong to what follows. Removed headings make
-// no section, except the document's title if it precedes all text that is kept.
+// begin one section together. Such a section also includes the lines before its headings that belong to what follows.
+// Removed headings make no section, except the document's title if it precedes all text that is kept.
 void find_sections(Document& document, std::vector<Section>& out);
 
 // The sections of k documents, and for each of their n sentences whether it is kept together with the one before.
 struct Headings {
-  std::vector<int64_t> first, offsets;  // the first sentence of each, counted in its document; int64[k + 1]
+  std::vector<int64_t> first, offsets;  // first sentence of each section, counted in its document; int64[k + 1]
   std::vector<uint8_t> level;
   Buffer<uint8_t> tied;
 };

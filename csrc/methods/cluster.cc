@@ -24,7 +24,7 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> before, int
 
   // earliest[j] is the first sentence that fits into one chunk together with sentence j.
   std::vector<int64_t> earliest(static_cast<size_t>(n));
-  std::vector<int64_t> row(static_cast<size_t>(n) + 1);  // where the scores of pairs (., j) begin
+  std::vector<int64_t> row(static_cast<size_t>(n) + 1);  // row[j]: where the scores of the pairs (i, j) begin
   for (int64_t j = 0, i = 0; j < n; ++j) {
     if (most > 0)
       while (i < j && before[j + 1] - before[i] > most) ++i;
@@ -49,7 +49,8 @@ void optimal_partition(const Rows& vectors, std::span<const int64_t> before, int
     for (int64_t i = 0; i < j - earliest[j]; ++i) total += fixed_point(s[i]);
   }
 
-  // inside[i] is `pairs` times the reward of chunk [i, j], an integer: pairs * sum(s) - count * total.
+  // inside[i] is the reward of chunk [i, j] times `pairs`, the number of all pairs. That is an integer: pairs * (sum of
+  // the chunk's scores) - (number of the chunk's pairs) * total, where `total` is the sum of all scores.
   std::vector<__int128> inside(static_cast<size_t>(n), 0), best(static_cast<size_t>(n) + 1, 0);
   std::vector<int64_t> from(static_cast<size_t>(n));
   for (int64_t j = 0; j < n; ++j) {

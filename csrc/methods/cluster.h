@@ -10,9 +10,9 @@
 namespace pychunk {
 
 // Computes the partition of sentences 0..n-1 that maximises the sum over chunks of (s_ab - mu), for a < b in one chunk.
-// Here s_ab = e_a . e_b, and mu is its mean over all pairs that fit into one chunk of at most `most` (0: no limit).
-// before[i] is the length before sentence i, in any unit (n + 1 entries). A sentence that is too long is a chunk of its
-// own.
+// Here s_ab = e_a . e_b, and mu is the mean of s_ab over all pairs that fit into one chunk of at most `most` (0: no
+// limit). before[i] is the length of the text before sentence i, in any unit (n + 1 entries). A sentence that is too
+// long is a chunk of its own.
 //
 // Of equal partitions it takes the one with the longest last chunk, then the longest one before that, and so on.
 // `first` gets the first sentence of every chunk. Scores are fixed-point numbers, so the optimum is exact.

@@ -36,12 +36,13 @@ void page(const Plan&, Document& document, Grouping& out) {
       out.groups);
 }
 
-// Fills chunks up to a size. It uses the known boundaries if spans are kept together or structure counts.
+// Fills chunks up to a size. It takes the kinds of boundaries into account if spans are kept together, or if
+// `by_structure` is set.
 void filled(const Plan& plan, Document& document, bool by_structure, Grouping& out) {
   Filling filling{.by_structure = by_structure, .even = plan.balance, .sections = false};
   if (plan.keep_together || by_structure) filling.borders = &document.borders();
-  // Every group of a section checks the size of the rest, so the white space at the end of the section is measured only
-  // once.
+  // After each group of a section, this checks whether the rest of the section is too short. The rest always has the
+  // same end, so its end without white space is computed only once.
   int64_t last = -1, end = 0;
   if (plan.min_characters > 0)
     filling.is_scrap = [&](int64_t i, int64_t j) {

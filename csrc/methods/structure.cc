@@ -81,10 +81,10 @@ class Structurer {
   }
   bool begins_section(int64_t s) const { return begins_section_[static_cast<size_t>(s)] != 0; }
 
-  // Sections that fit into one chunk share it. A section begins the next chunk if this chunk is half full, and if the
-  // section does not fit or is outside the parent of the chunk's first section. A section that does not fit into a
-  // chunk that is less than half full is cut together with it. The last part of a section that was cut is shared like a
-  // section.
+  // Consecutive sections share a chunk if they fit into it. If the chunk is at least half full, a section begins the
+  // next chunk in two cases: it does not fit, or it is outside the parent of the chunk's first section. If the chunk is
+  // less than half full and the section does not fit, both are cut together. The last part of what was cut may share
+  // its chunk with the sections that follow.
   void share(int64_t first, int64_t last) {
     int64_t begin = first;
     for (int64_t section = first, end = first + 1; section < last; section = end++) {
@@ -159,7 +159,7 @@ class Structurer {
     }
     if (begin < last) put_together(begin, last, even);
   }
-  // Packs whole units [first, last), of which only single sentences may be too long.
+  // Packs the whole units in [first, last). A unit is too long only if it is a single sentence.
   void put_together(int64_t first, int64_t last, bool even) {
     if (plan_.within == Within::kSize || size_.allows(first, last)) {
       fill(first, last, true, even);
@@ -171,8 +171,9 @@ class Structurer {
       out_.groups.insert(out_.groups.end(), parts.begin(), parts.end());
     }
   }
-  // Cuts into as few short chunks as possible, and among these cuts takes the lowest sum of affinities. Lengths are
-  // sums over units, so a chunk may be too long if a word crosses their boundary.
+  // Cuts at boundaries of units, so that the number of short chunks is lowest. Among such cuts it takes those with the
+  // lowest affinities (cut_within()). The length of a chunk is the sum of its units' lengths, so a chunk may be too
+  // long if a word crosses the boundary of two units.
   void part_by_topics(int64_t first, int64_t last, bool even) {
     std::vector<int32_t> units, parts;
     std::vector<int64_t> lengths;
@@ -208,8 +209,8 @@ class Structurer {
     }
     return affinities_;
   }
-  // Cuts a table after its header rows, not inside them, if its first rows do not fit into one chunk with the text
-  // above.
+  // Allows a cut between a table's header rows and its first row, if the table down to that row does not fit into one
+  // chunk with the text above it.
   void open_heads(int64_t first, int64_t last) {
     for (int64_t begin = first, end = first + 1; begin < last; begin = end++) {
       while (end < last && is_glued(end)) ++end;

@@ -1,5 +1,5 @@
-// Chunks by headings, and the tree that they form. Each section consists of units that belong together, which are
-// packed up to a size.
+// Chunks by headings, and the tree that they form. Each section consists of units, which are sentences that belong
+// together. Units are packed into chunks up to a size.
 #pragma once
 #include <cstdint>
 #include <vector>

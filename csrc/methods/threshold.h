@@ -27,7 +27,8 @@ double threshold_of(std::span<const float> scores, ThresholdKind kind, double pa
 // - percentile: numpy.percentile(a, p).
 // - std: mean - p std.
 // - iqr: mean - p (q75 - q25).
-// - gradient: cuts where numpy.gradient(1 - a) is above its own percentile p. A single score is cut.
+// - gradient: cuts where numpy.gradient(1 - a) is above its own percentile p. If there is only one score, there is a
+//   cut.
 void cut_below(std::span<const float> scores, ThresholdKind kind, double parameter, std::vector<int8_t>& cut);
 
 // Returns the threshold for each document's scores, which are cosines to the summary (pic) or adjacent cosines

@@ -17,7 +17,8 @@ struct Worth {
   }
 };
 
-// The best element of a sliding window of increasing indices, and the first of equal ones. `worth` is indexed by them.
+// The best index in a sliding window of increasing indices, or the first of equally good ones. worth[i] is the value of
+// index i.
 class WindowBest {
  public:
   explicit WindowBest(const std::vector<Worth>& worth) : worth_(worth) {}
@@ -51,7 +52,7 @@ void cut_within(std::span<const float> affinities, double threshold, std::span<c
   // opened[s] is the value of the best partition of the sentences before s, including the cut at s.
   std::vector<Worth> opened(n);
   std::vector<int32_t> from(n + 1, 0);
-  WindowBest enough(opened), few(opened);  // chunks [i, j) of at least `least` tokens, and of fewer
+  WindowBest enough(opened), few(opened);  // the i for which chunk [i, j) has at least `least` tokens, or fewer
   int32_t longest = 0, next = 0;           // the first i that `most` allows; the first i that is not in `enough`
   Worth best;
   for (size_t j = 1; j <= n; ++j) {

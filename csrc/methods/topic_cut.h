@@ -7,10 +7,11 @@
 
 namespace pychunk {
 
-// Writes the first sentences of the chunks of n sentences. It considers all partitions into chunks of at most `most`
-// tokens (0: no limit). A longer sentence is a chunk of its own. First it minimizes the number of chunks shorter than
-// `least`. Then it maximizes the sum over cuts of threshold - affinities[s - 1], where s is the first sentence after
-// the cut. Without limits, this cuts wherever the affinity is below the threshold.
+// Partitions n sentences into chunks, and writes the first sentence of each chunk to `first`. It considers all
+// partitions into chunks of at most `most` tokens (0: no limit). A longer sentence is a chunk of its own. First it
+// minimizes the number of chunks shorter than `least`. Then it maximizes the sum over all cuts of
+// threshold - affinities[s - 1], where s is the first sentence after the cut. Without limits, this cuts wherever the
+// affinity is below the threshold.
 //
 // Of equal partitions it takes the one with the longest last chunk, then the longest one before that, and so on. Scores
 // are fixed-point numbers, so sums are exact. tokens[s] is the number of tokens of sentence s. Time and memory are

@@ -12,13 +12,14 @@ namespace pychunk {
 struct BlockWordOptions {
   std::string_view stop_words;  // one per line
   std::string_view marks;       // characters that are stripped from the edges of words
-  int64_t first, last;          // how many first and last words of a longer block are hashed
+  int64_t first, last;          // how many first and last words of a block with more words are hashed
 };
 
-// The words of each block. hashes[i] is one of the words that `hashed` counts, block by block.
+// The words of each block. hashed[i] is the number of words of block i that are hashed. Their hashes follow each other
+// in `hashes`, block by block.
 struct BlockWords {
   std::vector<int64_t> words, stops, hashed;
-  std::vector<uint8_t> ends_sentence;  // whether its last character ends a sentence
+  std::vector<uint8_t> ends_sentence;  // whether a block's last character ends a sentence, or it has no words
   std::vector<uint32_t> hashes;        // CRC-32 of words without marks; each digit of a number is a zero
 };
 

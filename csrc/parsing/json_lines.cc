@@ -37,7 +37,8 @@ class Line {
   // `limit` is the end of the bytes that may be read. Bytes after the line are read but not used.
   Line(const char* begin, const char* end, const char* limit) : at_(begin), end_(end), limit_(limit) {}
 
-  // entry(key, surrogate, column) sets the column to which the value is appended, if any, or returns an error. After
+  // For each key, read() calls entry(key, surrogate, column), in which `surrogate` says whether the key contains a lone
+  // surrogate. This call sets the column to which the value is appended, if any, and returns an error or null. After
   // each value, read() calls done(column, kind, begin, end), in which begin is null for strings.
   template <typename Entry, typename Done>
   bool read(Entry&& entry, Done&& done) {
@@ -205,7 +206,8 @@ class Line {
     if (*at_ != '{' && *at_ != '[') return scalar(kind);
     kind = *at_ == '{' ? JsonKind::kObject : JsonKind::kArray;
     int depth = 1;  // the line's own object is a level
-    // Each turn begins at an element, or with `first`, possibly at the end of an empty array or object.
+    // Each turn begins at an element. With `first`, an array or object has just begun and may end here, because it is
+    // empty.
     bool first = false;
     for (;;) {
       const bool object = depth > 1 && objects_[static_cast<size_t>(depth)];
@@ -321,7 +323,7 @@ void each_line(std::string_view data, OnLine&& line, OnFault&& fault) {
     const void* found = from == to ? nullptr : std::memchr(from, c, static_cast<size_t>(to - from));
     return found == nullptr ? to : static_cast<const char*>(found);
   };
-  const char *invalid = next_invalid(at), *feed = at, *carriage = at;  // the next of each
+  const char *invalid = next_invalid(at), *feed = at, *carriage = at;  // next invalid byte, line feed, carriage return
   bool feeds = true, carriages = true;
   int64_t number = 0;
   for (; at < end; ++number) {

@@ -41,15 +41,16 @@ struct MarkdownLine {
 // The place in which blocks are searched.
 struct MarkdownPlace {
   int64_t indent = 0;        // columns by which a line must be indented to belong to it
-  int64_t list_indent = -1;  // the same of the list around it; -1 outside of lists
+  int64_t list_indent = -1;  // the indent of the list around it; -1 outside of lists
   int quotes = 0, lists = 0;
-  int64_t item_blocks = -1;  // blocks before the innermost list item; -1 if a quote is inside the item
+  int64_t item_blocks = -1;  // blocks before the innermost list item; -1 if it contains a quote around this place
   bool is_note = false;      // whether it is in a footnote or a definition, which cannot contain another one
   bool full() const { return quotes + lists >= kDeepest; }
   bool holds_code(const MarkdownLine& line) const { return line.indent - indent >= 4; }
 };
 
-// The kinds of open text that a line may end. The kind decides which blocks may begin there.
+// The kinds of text that may be open before a line. The kind decides which blocks may begin in the line, and so end the
+// text.
 enum class OpenText { kParagraph, kDefinition, kQuote, kTable, kItem };
 
 // The mark of a list item.
@@ -91,7 +92,7 @@ class MarkdownScanner {
       add(BlockKind::kFrontMatter, 0, begin == mark ? 0 : begin, trimmed_end(begin, end));
       next_ = behind_break(end);
     } else {
-      feed_at_ = return_at_ = -1;  // lines are searched again
+      feed_at_ = return_at_ = -1;  // line breaks are searched again from the start
       if (mark > 0 && exists(0) && !at(0).blank()) at(0).start = 0;
     }
     blocks({});
@@ -160,7 +161,7 @@ class MarkdownScanner {
       if (!has(quote.seen, depth - 1) || !take(quote)) quote.ended = true;
     return i < quote.seen;
   }
-  // Return whether the next line is inside a quote. If so, it is changed to how the quote sees it.
+  // Return whether the next line is inside a quote. If so, the mark of the quote is removed from the stored line.
   bool take(OpenQuote& quote) {
     MarkdownLine& line = at(quote.seen);
     if (line.blank()) return false;
@@ -218,8 +219,7 @@ class MarkdownScanner {
     leaf(BlockKind::kParagraph, 0, start);
   }
 
-  // Add a heading or a term. In a quote or a list item it is text, because the container ends with it or after it, so
-  // it heads no later text.
+  // Add a heading or a term. In a quote or a list item it becomes text: it heads no text after this container.
   void heading_leaf(const MarkdownPlace& place, BlockKind kind, int level, int64_t start) {
     if (place.quotes + place.lists > 0) return text_leaf(place, start);
     leaf(kind, level, start);
@@ -297,7 +297,7 @@ class MarkdownScanner {
     if (open == OpenText::kItem) return false;
     const ItemMark mark = list_mark(line, place);
     if (mark.end == 0) return false;
-    // A list interrupts a paragraph only if it begins with 1 and text.
+    // A list interrupts a paragraph only if its first item has text and, in a numbered list, the number 1.
     return open != OpenText::kParagraph || line.indent < place.indent ||
            (mark.first && trimmed_end(mark.end, line.end) > mark.end);
   }
@@ -355,7 +355,7 @@ class MarkdownScanner {
   void indented(const MarkdownPlace& place) {
     const MarkdownLine first = at(here_);
     int64_t start = first.start;
-    if (start == first.text)  // the indentation is part of it
+    if (start == first.text)  // the indentation is part of the code
       while (start > 0 && is_blank(byte(start - 1))) --start;
     pass();
     int64_t last_start = last_start_, last_end = last_end_;
@@ -553,7 +553,7 @@ class MarkdownScanner {
       if (any) {
         ++cells;
       } else if (!empty || (i < line.end && cells > 0) || (i < line.end && begin_of_cells(line, i))) {
-        return 0;  // an empty cell is the first or the last
+        return 0;  // only the first or the last cell may be empty
       }
       if (i >= line.end) return cells;
       ++i;
@@ -719,7 +719,7 @@ class MarkdownScanner {
   std::vector<MarkdownBlock>* out_ = nullptr;
   int64_t size_ = 0;
   int64_t next_ = 0;                       // first byte of the next line to be made
-  int64_t feed_at_ = -1, return_at_ = -1;  // the next of each after the lines made, found when needed; size_: none
+  int64_t feed_at_ = -1, return_at_ = -1;  // next LF and CR after the lines made, found when needed; size_: none
   int64_t here_ = 0;                       // the next line to be passed
   int64_t made_ = 0;                       // lines made; [here_, made_) are in the ring
   std::vector<MarkdownLine> ring_;

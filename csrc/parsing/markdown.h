@@ -4,14 +4,14 @@
 // The parser makes one pass. It makes lines when they are needed, and keeps only those that may be read again. It
 // examines each line once for each open container around it, of which there are at most kDeepest. It never searches
 // backwards. The rules read a line at most twice: as the possible second line of a table, and as a line of its own.
-// Only a link reference definition reads further ahead. Its title has one of three kinds of quotes. If such a quote is
-// never closed, no line that was read for it opens a title of that kind again. Therefore the time is linear for every
-// text. Memory grows with the blocks and the longest definition, not with the document.
+// Only a link reference definition reads further ahead. Its title has one of three kinds of quotes. If a quote is never
+// closed, the lines that were read in search of its end open no title of the same kind again. Therefore the time is
+// linear for every text. Memory grows with the blocks and the longest definition, not with the document.
 //
-// Floor: each byte is read once to find the end of its line and once to count characters, which moves 2 bytes for each
-// byte of text. In addition, each line takes some 60 ns. One core reads 0.34 GB/s of lines of 20 bytes with all kinds
-// of blocks (bench/stages/test_bench_markdown.py). It reads 0.45 GB/s of the Markdown of installed packages (40 bytes a
-// line), and 1.1 GB/s of wrapped prose. The package markdown-it-py reads 0.001 GB/s.
+// Lower bound on the cost: each byte is read once to find the end of its line and once to count characters, which moves
+// 2 bytes for each byte of text. In addition, each line takes some 60 ns. One core reads 0.34 GB/s of lines of 20 bytes
+// with all kinds of blocks (bench/stages/test_bench_markdown.py). It reads 0.45 GB/s of the Markdown of installed
+// packages (40 bytes a line), and 1.1 GB/s of wrapped prose. The package markdown-it-py reads 0.001 GB/s.
 #pragma once
 #include <cstdint>
 #include <string_view>

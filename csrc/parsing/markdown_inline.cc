@@ -10,7 +10,7 @@ namespace pychunk {
 namespace {
 
 constexpr size_t kNowhere = std::string_view::npos;
-// The number of searches ahead in vain that are allowed.
+// The number of searches ahead that may fail.
 constexpr int kTries = 32;
 
 // The tags in headings of Markdown. Other names in angle brackets are text, as in "Vec<T>".
@@ -386,7 +386,8 @@ class InlineText {
     }
     return byte(i) == ')' ? i + 1 : kNowhere;
   }
-  // Remove an image, but keep its text if there is no other.
+  // Remove the text of an image, which begins at `from`. If it is the line's first image with a text, keep this as the
+  // alternative text.
   void drop(size_t from) {
     if (alternative_.empty())
       for (size_t i = from + 2; i < text_.size(); ++i)
@@ -429,7 +430,7 @@ class InlineText {
     put(source_.substr(at_, rest));
     at_ = end;
   }
-  // A name such as __init__ is no emphasis.
+  // Add a name such as __init__, which is no emphasis, as text. Return whether there is one here.
   bool special_name() {
     size_t end = at_;
     while (is_letter_or_digit(static_cast<unsigned char>(byte(end))) || byte(end) == '_') ++end;

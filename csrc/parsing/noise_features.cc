@@ -11,7 +11,8 @@
 namespace pychunk {
 namespace {
 
-// The classes of characters that are counted, as in _SORTS there. The last class has all characters outside ASCII.
+// The classes of characters that are counted, as in _SORTS of noise_columns.py. The last class has all characters
+// outside ASCII.
 constexpr std::string_view kSorts[] = {"0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>",
                                        "()[]\"'"};
 constexpr size_t kSortCount = std::size(kSorts) + 1, kStops = 3;
@@ -123,7 +124,7 @@ class ColumnWriter {
                                    static_cast<double>(sorts_[b][kStops + 1]), static_cast<double>(repeats(b) > 1),
                                    static_cast<double>(page_.kind[b] == kHeadingKind)});
     }
-    // The number of blocks whose element is before a row. The rows of blocks increase.
+    // below[e] is the number of blocks whose element has a number below e. The elements of blocks increase.
     std::vector<int32_t> below(elements_ + 1);
     for (size_t e = 0, b = 0; e <= elements_; ++e) {
       while (b < blocks_ && page_.element[b] < static_cast<int64_t>(e)) ++b;

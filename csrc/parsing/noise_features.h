@@ -10,7 +10,7 @@
 
 namespace pychunk {
 
-inline constexpr int kNoiseLevels = 5, kNoisePath = 12;  // LEVELS and PATH there
+inline constexpr int kNoiseLevels = 5, kNoisePath = 12;  // LEVELS and PATH of noise_columns.py
 
 // The b blocks and e elements of one page.
 struct NoiseBlocks {
@@ -35,7 +35,7 @@ struct NoiseBlocks {
 struct NoiseColumns {
   int64_t width = 0;
   std::vector<double> dense;               // [b, width], multiples of 1 / 64
-  std::vector<int64_t> near, path, above;  // [3, b], [kNoisePath, b], [kNoiseLevels, b]: elements
+  std::vector<int64_t> near, path, above;  // elements, [3, b], [kNoisePath, b] and [kNoiseLevels, b]
   std::vector<int64_t> like, copy;
 };
 

@@ -176,7 +176,7 @@ class LayerProduct {
   std::span<const int32_t> bias_;
 };
 
-// The blocks that influence each other.
+// The blocks whose vectors each block receives: neighbours, windows, groups and the whole page.
 class Sight {
  public:
   Sight(const NoisePage& page, const NoiseSurroundings& around) : page_(page), around_(around) {

@@ -28,7 +28,7 @@ struct NoiseWords {
 };
 
 struct NoiseVocabulary {
-  NoiseWords near, path, wording, page;  // near and path have the same words
+  NoiseWords near, path, wording, page;  // the vocabularies of near and path have the same words
 };
 
 // The b blocks and e elements of one page.
@@ -38,15 +38,15 @@ struct NoisePage {
   Matrix<const int64_t> near;  // [levels, b], elements; -1: none
   Matrix<const int64_t> path;
   std::span<const uint32_t> wording;      // hashes of words
-  std::span<const int64_t> wording_rows;  // and their blocks
+  std::span<const int64_t> wording_rows;  // and the block of each word
   std::span<const uint32_t> page;
-  // [g, b], numbers from 0 on: blocks with the same number receive the mean of their group
+  // [g, b]: g ways to group the blocks, with numbers from 0 on. Blocks with the same number receive the mean over them.
   Matrix<const int64_t> groups;
   std::span<const double> weight;  // integers
 };
 
 struct NoiseSurroundings {
-  std::span<const int64_t> neighbours;  // -1: the block before
+  std::span<const int64_t> neighbours;  // distances; -1: the block before
   std::span<const int64_t> windows;     // blocks on each side
 };
 

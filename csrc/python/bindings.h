@@ -1,5 +1,4 @@
-// The parts that the files of the Python module share: NumPy arrays as views, and buffers that NumPy gets without a
-// copy.
+// The code that all files of the Python module use: NumPy arrays as views, and buffers that NumPy gets without a copy.
 #pragma once
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -84,7 +83,8 @@ template <typename Work>
 auto without_gil(Work work) {
   using Result = decltype(work());
   if (Call::current() != nullptr) {
-    // A signal handler made this call during another call, so the working memory of this thread is in use.
+    // A signal handler made this call during another call, so the working memory of this thread is in use, and the work
+    // runs on another thread.
     const Unlocked unlocked;
     std::optional<Result> result;
     std::exception_ptr error;

@@ -1,4 +1,4 @@
-// The codes of an index's vectors, for Python.
+// The product-quantization codes of an index's vectors, for Python.
 #include <algorithm>
 
 #include "python/bindings.h"

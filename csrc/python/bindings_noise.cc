@@ -1,4 +1,4 @@
-// The noise in pages, for Python.
+// The features and the network that find noise in pages, for Python.
 #include "parsing/noise_features.h"
 #include "parsing/noise_names.h"
 #include "parsing/noise_net.h"

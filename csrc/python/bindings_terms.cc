@@ -148,7 +148,7 @@ Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>
   PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values");
   const WeightedTerms queries{{view(terms), view(offsets)}, view(weights), view(bounds)};
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(queries.terms.size()), base.size()};
-  Buffer<float> out(shape[0] * shape[1]);  // for many queries on large pages, which the next call reuses
+  Buffer<float> out(shape[0] * shape[1]);  // for many queries its memory is in large pages, which the next call reuses
   without_gil([&] {
     bm25_scores(parts, queries, view(base), alive ? alive->data() : nullptr, out.data, threads);
     return true;

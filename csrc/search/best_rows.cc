@@ -13,7 +13,7 @@
 namespace pychunk {
 namespace {
 
-constexpr int64_t kScoresTogether = 64;  // compared with the limit as one block before each on its own
+constexpr int64_t kScoresTogether = 64;  // scores compared with the limit at once; one by one only if any is above it
 constexpr int64_t kRowsARun = 1 << 17;   // rows with several groups that one thread takes at a time
 
 bool row_ranks_before(const ScoredRow& a, const ScoredRow& b) {
@@ -57,7 +57,7 @@ void best_of_groups(const float* scores, int64_t begin, int64_t end, size_t coun
   // The limits are indexed by a row's group as a byte. No score exceeds the limit for rows without a group.
   std::array<float, 256> limits;
   limits.fill(std::numeric_limits<float>::infinity());
-  for (size_t group = 0; group < found.size(); ++group)  // the first of equal rows counts, and it may be in this run
+  for (size_t group = 0; group < found.size(); ++group)  // equal scores pass: the first of equals may be in this run
     limits[group] = std::nextafterf(known[group].load(std::memory_order_relaxed), 0.0f);
   float least = *std::min_element(limits.begin(), limits.end());
   for (int64_t first = begin; first < end; first += kScoresTogether) {

@@ -208,7 +208,7 @@ class PartScores {
         uint16_t* places = places_.data() + runs_[i].place;
         PYCHUNK_CHECK(size <= every, "postings of a term must have increasing rows");
         uint32_t most = 0;
-        if (every == kTileRows) {  // a power of two
+        if (every == kTileRows) {  // a power of two, so OR shows whether a place is too large
           for (size_t k = 0; k < size; ++k) {
             const uint32_t place = static_cast<uint32_t>(rows[k]) - static_cast<uint32_t>(begin);
             most |= place;

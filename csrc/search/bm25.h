@@ -27,7 +27,7 @@ struct PartPostings {
 };
 
 // The terms of each query, by number, with their weights, and the bound that the sum is divided by. A bound of 0 means
-// that none is known.
+// that none is known; the sum is then not divided.
 struct WeightedTerms {
   Ragged<int64_t> terms;
   std::span<const float> weights, bounds;

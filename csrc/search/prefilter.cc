@@ -199,13 +199,15 @@ int32_t whole_limit(const HeadQuery& query, float limit) {
 }
 
 // Build the bound of a query. A row is v = a + r + t: the values that its codes stand for, the remainder of these
-// numbers, and the other numbers. A query is q = q' + d + q_t, with q' = unit * weights * numbers / steps. Then v . q =
-// a . q' + a . d + r . q_h + t . q_t, and each of the last three terms is at most a product of lengths. Number c of a
-// row is (code - 7.5) * steps[c], so a . q' = unit * (weights * numbers) . (codes - 7.5). The float32 product itself
-// loses at most `rounding` of |v| * |q|.
+// numbers, and the other numbers. A query is q = q' + d + q_t: its first numbers q_h, which are q' + d with the
+// rounding error d, and its other numbers. Here q' = unit * weights * numbers / steps. Then
+// v . q = a . q' + a . d + r . q_h + t . q_t,
+// and each of the last three terms is at most the product of two lengths. Number c of a row is (code - 7.5) * steps[c],
+// so a . q' = unit * (weights * numbers) . (codes - 7.5). The float32 product itself loses at most `rounding` of
+// |v| * |q|.
 //
-// |d| is 0.01 for a query of length 1, and at most 0.015 among 64 queries. With one weight for all numbers, these are
-// 0.023 and 0.058.
+// |d| is 0.01 for a query of length 1, and at most 0.015 among 64 queries. With one weight for all numbers, it would be
+// 0.023 and at most 0.058.
 HeadBound::HeadBound(const RowHeads& heads, const float* from, int64_t dim) : numbers(static_cast<size_t>(heads.head)) {
   const double rounding = (static_cast<double>(dim) / 32.0 + 40.0) * 0x1p-23, up = static_cast<double>(kRoundedUp);
   // The divisors that make the query's numbers integers of eight bits, and their sums over runs integers of sixteen. In

@@ -125,7 +125,7 @@ class HeadPass {
       keep_left(rows, q, std::span(above_).subspan(q * block, counts_[q]), could_.data() + q * block, chunk, allowed);
   }
 
-  // Find the chunk of each row. Many queries need it.
+  // Find the chunk of each row once, because many queries need it.
   void find_chunks(const Rows& rows, int64_t chunk) {
     if (scan_.offsets_.empty()) return;
     for (int64_t row = rows.first; row < rows.end; ++row) {
@@ -180,7 +180,7 @@ class HeadPass {
   RunHits hits_;
   const size_t asked_;  // the number of queries, including added ones whose limit nothing exceeds
   std::vector<float> limits_of_sums_;
-  std::vector<int32_t> limits_;  // of the block
+  std::vector<int32_t> limits_;  // one for each query, for this block
   std::vector<int64_t> chunks_;
   std::vector<uint8_t> room_;
   std::vector<uint32_t> above_;

@@ -22,7 +22,7 @@ constexpr int64_t kHeadBlock = 512, kHeadBlockOfMany = 256;
 // The heads of a scan's rows, made at its second search.
 class HeadsWhenAsked {
  public:
-  // Return null for the first search, and if heads are not useful or there is no memory for them.
+  // Return the heads. Return null at the first search, and if heads are not useful or there is no memory for them.
   const RowHeads* get(std::span<const StoredRows> parts, int64_t dim, std::span<const int64_t> chosen, int threads);
 
  private:

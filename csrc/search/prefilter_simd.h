@@ -171,12 +171,12 @@ inline void find_heads_above(Codes codes, const uint32_t* lengths, size_t first,
     }
 }
 
-// Find for each query the rows i < n for which the integer of the bound, without its start, exceeds a limit. The bound
-// is:
+// The bound of row i for a query is
 // unit * (head . (weights * numbers) + lengths[i] . by_lengths + start) + margin
-// `lengths` are pairs of 16-bit numbers. found[q * n + k] = i, could[q * n + k] = the bound, and there are counts[q] of
-// them. n is a multiple of 64, `head` of 32, and the number of queries is 1 or a multiple of 4. `room` has 64 * head
-// bytes.
+// in which `lengths` are pairs of 16-bit numbers. For each query, find the rows i < n for which the integer in
+// brackets, without `start`, exceeds the query's limit. counts[q] is their number. Row k of query q is found[q * n +
+// k], and its bound is could[q * n + k]. n is a multiple of 64, `head` of 32, and the number of queries is 1 or a
+// multiple of 4. `room` has 64 * head bytes.
 void heads_above(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
                  size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could, size_t* counts) {
   constexpr size_t kAlone = 4, kMany = kVectorBytes == 16 ? 1 : 2;

@@ -38,7 +38,7 @@ struct BestCodes {
     std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(count) - 1, hits.end(),
                      code_ranks_before);
     hits.resize(count);
-    least = uint32_t{hits.back().score} + 1;  // later rows lose against equal ones
+    least = uint32_t{hits.back().score} + 1;  // a later row with an equal score is not among the best
   }
 };
 

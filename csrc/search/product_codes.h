@@ -20,16 +20,16 @@ constexpr int64_t kCodeGroup = 32, kCodeBytes = 16;
 struct CodeBooks {
   const float* centroids;  // [pieces, 16, width]
   int64_t pieces, width;
-  // Return the number of pieces in the codes: a multiple of four, with the last ones zero.
+  // Return the number of pieces in the codes: `pieces`, rounded up to a multiple of four. The added pieces are zero.
   int64_t held() const { return (pieces + 3) / 4 * 4; }
 };
 
 // The most pieces. The scores of that many pieces, a byte each, add up to less than 2^16.
 constexpr int64_t kMostPieces = 256;
 
-// Encode rows in the stored layout, out [groups, held, 16]. A group has 32 rows; code 0 fills up the last group. The
-// code of a piece is the number of its nearest centroid, the lowest of equally near ones. Lower bound: 2 * 16 * dim
-// operations for each row; a row of 256 numbers takes some 0.2 us.
+// Encode rows in the stored layout: `out` has the shape [groups, held(), 16]. A group has 32 rows; code 0 fills up the
+// last group. The code of a piece is the number of its nearest centroid, the lowest of equally near ones. Lower bound
+// on the cost: 2 * 16 * dim operations for each row. A row of 256 numbers takes some 0.2 us.
 void encode_rows(const StoredRows& rows, StoredAs kind, int64_t dim, const CodeBooks& books, uint8_t* out, int threads);
 
 // Rows that have codes. Row numbers continue from one run to the next.

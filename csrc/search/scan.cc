@@ -29,9 +29,9 @@ constexpr int64_t kMostWhole = 8192;
 // up, and a run begins with the limits from all rows that are done. Hybrid search of 64 queries over 970,000 rows on
 // two threads takes 9 ms of processor time for each query with 4 runs, and 7 ms with 16.
 constexpr int64_t kRunsAThread = 16, kLeastRun = 8192;
-// A search of less than one in this many chunks reads only those chunks.
+// If fewer than one in this many chunks are allowed, a search reads only the allowed chunks.
 constexpr int64_t kMostOfAll = 8;
-constexpr int64_t kMaskBlock = 128;  // the values of a mask whose count fits into a byte
+constexpr int64_t kMaskBlock = 128;  // the number of mask values that are counted in a byte
 
 // Return how many values of a mask are true, counting sixteen at a time. A million values take 16 us, and 416 us if
 // they are counted one by one.
@@ -76,7 +76,7 @@ void Scan::read(size_t part, int64_t row, int64_t n, float* out, float* scales) 
   const auto dim = static_cast<size_t>(dim_);
   if (dim_ == stride_ && kind_ == StoredAs::kHalves)
     return run.widen_halves(reinterpret_cast<const uint16_t*>(at(part, row)), static_cast<size_t>(n) * dim, out);
-  for (int64_t i = 0; i < n; ++i) {  // the numbers between a row and the stride are zero, and stay zero
+  for (int64_t i = 0; i < n; ++i) {  // the numbers after a row, up to the stride, are zero and stay zero
     const uint8_t* from = at(part, row + i);
     if (kind_ == StoredAs::kHalves) {
       run.widen_halves(reinterpret_cast<const uint16_t*>(from), dim, out);
@@ -147,7 +147,8 @@ std::vector<std::vector<ScanHit>> Scan::top(const Matrix<const float>& queries, 
       const float limit = least_with_beside(*this, queries.row(q), q, static_cast<int64_t>(wanted), allowed, *beside);
       raise_limit(shared[static_cast<size_t>(q)], limit);
     });
-  // Heads with their rows (empty: all rows), and the runs that share them.
+  // A walk over rows: by their heads if not null, over these rows (empty: all rows), in `runs` runs from run `first`
+  // on.
   struct Walk {
     const RowHeads* heads;
     std::span<const int64_t> rows;

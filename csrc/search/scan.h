@@ -27,8 +27,8 @@ struct StoredRows {
   int64_t rows = 0;
 };
 
-// Scores of chunks from another source. weight * scores[query, chunk] is added to the score of a chunk's best row.
-// Chunks without rows get 0 plus that value if their score here is above 0.
+// Scores of chunks from another source. weight * scores[query, chunk] is added to the score of a chunk's best row. A
+// chunk without rows gets this value alone, if its score from the other source is above 0.
 struct ScoredBeside {
   Matrix<const float> scores;
   float weight = 0.0f;
@@ -52,8 +52,8 @@ class Scan {
   int64_t chunks() const { return offsets_.empty() ? rows() : static_cast<int64_t>(offsets_.size()) - 1; }
 
   // Set the group of each row, which must be a chunk of its own. A negative number means that it is in none. A search
-  // of groups reads only their rows. From the second search on these are side by side in memory, as if each group had a
-  // scan of its own. The first call fixes the groups.
+  // of groups reads only the rows of these groups. From the second search on, the first numbers of a group's rows are
+  // side by side in memory, as if each group had a scan of its own. The first call fixes the groups.
   void set_groups(std::span<const int8_t> groups);
   int64_t groups() const { return static_cast<int64_t>(groups_.size()); }
 
@@ -61,11 +61,11 @@ class Scan {
   // without rows are never among them, unless they have added scores. The result has the same bits for any number of
   // threads, of queries in a call, and for every instruction set.
   // - allowed: one value for each chunk, nullptr for all.
-  // - beside: the added scores, nullptr for none. A hit's score is then the sum in float32, and its row is -1 if its
-  // chunk has none.
+  // - beside: the added scores, nullptr for none. With them, a hit's score is the sum in float32, and its row is -1 if
+  //   the chunk has no rows.
   // - groups: the groups that contain all allowed chunks, empty if they are unknown.
-  // - least: for each query a score that at least `count` allowed chunks reach, from which the scan continues; empty if
-  // it is unknown.
+  // - least: for each query a score that at least `count` allowed chunks reach, which is the scan's first limit; empty
+  //   if it is unknown.
   std::vector<std::vector<ScanHit>> top(const Matrix<const float>& queries, int64_t count, const bool* allowed,
                                         int threads, const ScoredBeside* beside = nullptr,
                                         std::span<const int64_t> groups = {}, std::span<const float> least = {}) const;
@@ -89,15 +89,15 @@ class Scan {
                                                       : dim + sizeof(float);
     return static_cast<const uint8_t*>(parts_[part].data) + static_cast<size_t>(row - first_[part]) * bytes;
   }
-  // Read the numbers of rows [row, row + n) of one part as float32, at a distance of stride_, and the scales by which
-  // products with them are multiplied. Scales are written only if the rows are bytes.
+  // Read the numbers of rows [row, row + n) of one part as float32, with stride_ numbers from one row to the next, and
+  // the scales by which products with them are multiplied. Scales are written only if the rows are bytes.
   void read(size_t part, int64_t row, int64_t n, float* out, float* scales) const;
   // Compute the inner products of those rows with a padded query. `room` holds one row as float32.
   void products(size_t part, int64_t row, int64_t n, const float* query, float* room, float* out) const;
   std::vector<float> padded(const float* query) const;
 
   std::vector<StoredRows> parts_;
-  std::vector<int64_t> first_;  // the first row of each part, and the number of rows at the end
+  std::vector<int64_t> first_;  // the first row of each part, and last the number of all rows
   StoredAs kind_;
   int64_t dim_, stride_;  // stride_: dim_, rounded up to what the kernels take
   std::span<const int64_t> offsets_;

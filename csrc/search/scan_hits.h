@@ -19,8 +19,8 @@ inline bool ranks_before(const ScanHit& a, const ScanHit& b) {
   return a.score > b.score || (a.score == b.score && a.chunk < b.chunk);
 }
 
-// The best of hits whose chunks come in rising order. Up to twice as many as wanted are kept before the worse half is
-// dropped. This takes a few steps for each hit, whatever their number.
+// The best hits so far, of hits that are added in rising order of their chunks. Up to twice as many hits as wanted are
+// kept before the worse half is dropped. This takes a few steps for each hit, whatever the number wanted.
 struct BestHits {
   std::vector<ScanHit> hits;
   float limit = kBelowAll;  // hits that are dropped score at most this
@@ -60,7 +60,8 @@ class RunHits {
     const float shared = shared_[q].load(std::memory_order_relaxed);
     return std::max(found_[q].limit, shared == kBelowAll ? kBelowAll : std::nextafterf(shared, kBelowAll));
   }
-  // Return the limit that a row of the chunks [first, last] must exceed, if `limit` is the limit of sums.
+  // Return the limit that the score of a row of the chunks [first, last] must exceed, without its added score. `limit`
+  // is the limit of the sums.
   float limit_of(size_t q, int64_t first, int64_t last, float limit) const {
     if (beside_ == nullptr) return limit;
     const float* scores = beside_->scores.row(static_cast<int64_t>(q)) + first;
@@ -76,7 +77,7 @@ class RunHits {
     for (const int64_t row : rows) most = scores[row] > most ? scores[row] : most;
     return without_beside(most, limit);
   }
-  // Return this limit for one chunk.
+  // Return this limit for the rows of one chunk.
   float limit_of(size_t q, int64_t chunk, float limit) const {
     return beside_ == nullptr ? limit : without_beside(beside_->scores.row(static_cast<int64_t>(q))[chunk], limit);
   }
@@ -101,7 +102,7 @@ class RunHits {
     return limit_without(static_cast<double>(beside_->weight) * static_cast<double>(most), limit);
   }
 
-  // Finish the chunk of a query's last rows, which is complete.
+  // Add the chunk of a query's last rows to its hits. All rows of the chunk have been scored.
   void settle(size_t q) {
     ScanHit hit = std::exchange(pending_[q], {kBelowAll, -1, -1});
     if (hit.chunk < 0) return;

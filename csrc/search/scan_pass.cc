@@ -12,8 +12,8 @@
 namespace pychunk {
 namespace {
 
-// The cost of a row that must be read again, in numbers of a panel. One block in kBlocksATrial tries all lengths of
-// heads, and so decides the length for the blocks after it.
+// The cost of a row that must be read again, relative to the cost of one number of a row in a panel. One block in
+// kBlocksATrial tries all lengths of heads, and so decides the length for the blocks after it.
 constexpr int64_t kRowAgain = 1000, kBlocksATrial = 64;
 
 }  // namespace
@@ -74,7 +74,7 @@ class ScanPass {
   // The rows of one chunk in the block.
   struct Piece {
     int64_t chunk, first_row, at, n;
-    int32_t before;  // the rows of the chunk in earlier blocks
+    int32_t before;  // the number of the chunk's rows in earlier blocks
     bool ends;
   };
 
@@ -260,7 +260,7 @@ class ScanPass {
   RunHits hits_;
   int64_t room_, filled_ = 0, blocks_ = 0;
   int64_t tried_ = 0;
-  size_t length_ = kHeadLengths;  // the length of the heads that bounds are computed from; see kHeadShares
+  size_t length_ = kHeadLengths;  // the index in bounds.heads of the length that bounds use; see kHeadShares
   std::vector<float> block_, scales_, rests_, scores_, best_;
   std::vector<int32_t> where_;
   std::vector<int16_t> shorts_;

@@ -10,11 +10,12 @@
 namespace pychunk {
 
 constexpr int64_t kScanPanel = 16;  // the queries that are scored together
-// Sixteen queries in a panel take as long as five of the remaining queries, which are scored four at a time.
+// The least number of remaining queries for which a panel of bounds is worthwhile. A panel of sixteen queries takes as
+// long as five queries that are scored without it, four at a time.
 constexpr int64_t kWorthBounds = 5;
-// The shares, in eighths, of a row's first numbers that bounds may use. They are useful if they leave few rows to be
-// read again. In vectors whose numbers are principal components, three eighths leave 2 % and a quarter leaves more than
-// 6 %.
+// The lengths of the beginnings of rows from which bounds may be computed, in eighths of a row. Bounds are useful if
+// they leave few rows to be read again. In vectors whose numbers are principal components, three eighths leave 2 % and
+// a quarter leaves more than 6 %.
 constexpr int64_t kHeadShares[] = {2, 3, 4};
 constexpr size_t kHeadLengths = std::size(kHeadShares);
 
@@ -24,11 +25,11 @@ constexpr size_t kHeadLengths = std::size(kHeadShares);
 struct WholeQueries {
   std::vector<int16_t> numbers;
   std::vector<float> units, margins;
-  // For every sixteen queries: their numbers in the layout of panel_above, and the lengths of queries without their
-  // first `heads` numbers.
+  // For every sixteen queries, their numbers in the layout of panel_above. tails[k] has the length of each query
+  // without its first heads[k] numbers.
   std::vector<int16_t> panels;
   std::vector<float> tails[kHeadLengths + 1];
-  int64_t heads[kHeadLengths + 1] = {};  // the last: all numbers
+  int64_t heads[kHeadLengths + 1] = {};  // the last one: all numbers of a row
 
   void add(const float* query, int64_t dim);
   // Fill up the queries to a multiple of sixteen for panels, or else of four, with queries whose limit nothing exceeds.

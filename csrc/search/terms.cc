@@ -28,7 +28,8 @@ std::vector<int64_t> even_shares(std::span<const int64_t> begins, int shares) {
   return borders;
 }
 
-// The traits of a word: evidence for the language of its text, and the condition under which its n-grams are terms.
+// The traits of a word. The first three are evidence for the language of its text: English, another language, or a
+// script without spaces. The last two say when its n-grams are terms: if the text is not in English, or always.
 enum Trait : uint8_t { kEnglish = 1, kForeign = 2, kUnspaced = 4, kIfForeign = 8, kAlways = 16 };
 // The weight of a distinct word as evidence: four for a word, and one for a single, pair or triple of unspaced letters.
 constexpr int kWord = 4;
@@ -157,8 +158,8 @@ uint8_t TermCounter::traits_of(std::string_view word) const {
   return kIfForeign;  // digits
 }
 
-// Add the n-grams of a word. A word with fewer characters than an n-gram would be its only n-gram, which adds no
-// information to the word, so none is added.
+// Add the n-grams of a word. They are made of the word with an underscore at either end. If these are no more
+// characters than an n-gram has, the only n-gram would be the word itself, which adds no information, so none is added.
 void TermCounter::add_grams(std::string_view word, Values<int32_t>& out) {
   if (stop_words_.find(word) >= 0) return;
   std::string padded = "_";

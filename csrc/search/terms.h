@@ -23,9 +23,9 @@ struct TermOptions {
   int64_t ngram = 0;  // the characters of an n-gram; 0: words are terms
   bool stems = false;
   std::vector<std::string> stop_words;  // folded
-  // Frequent words, folded. If they are given, words are terms, and so are the n-grams of words that are not English.
-  // These are the words in other letters than Latin, and all words of a text that is in another language according to
-  // `english` and `others`.
+  // Frequent words of English and of other languages, folded. If they are set, words are terms, and the n-grams of some
+  // words are terms in addition: of words with letters other than Latin ones, and of all words of a text that is not in
+  // English. The words of a text that occur in `english` and in `others` decide on its language.
   std::vector<std::string> english, others;
   // The memory in bytes above which the stored terms of words are discarded. In text without spaces few words recur.
   size_t memory = size_t{64} << 20;
@@ -37,8 +37,8 @@ struct TermOptions {
 // An n-gram that is used in addition to words begins with kGramMark, which no word contains. The length of a row is the
 // number of its words.
 //
-// Each distinct word is turned into terms once. Words are first counted in each row, and their terms are counted by
-// these counts. For n-grams this needs a fifth of the look-ups.
+// Each distinct word is turned into terms once. The words of a row are counted first, and a word's count is then added
+// to each of its terms. For n-grams this needs a fifth of the look-ups that separate occurrences would need.
 class TermCounter {
  public:
   // Create a counter. Without `folding`, texts that are not ASCII must already be folded.

@@ -70,9 +70,13 @@ class RowWriter {
                  : document_.count_tokens(piece(part.begin, part.end));
   }
 
-  // Return the reason for the end of a chunk. It is the method's reason if a group ends there. For a cut that the
-  // budget made, it is the budget or the method's size. `end` is the end of the chunk's text, because a given sentence
-  // may begin with the white space after it.
+  // Return the reason why a chunk ends. `end` is the end of its text without the white space that follows, with which a
+  // sentence that the caller passed may begin.
+  // - kEnd: only white space follows the chunk.
+  // - With separators: kRemoved before a removed span, else the method's reason.
+  // - The reason of the next group, if that group begins where the chunk ends.
+  // - kSize: the method has a size and cuts inside a sentence.
+  // - kBudget: all other cuts.
   CutReason reason_of(const Span& span, int64_t end) const {
     const Method& method = *plan_.method;
     if (is_blank_after(span.end)) return CutReason::kEnd;
@@ -98,7 +102,8 @@ class RowWriter {
     return true;
   }
 
-  // Return the mean score of the chunk's own sentences, or NaN if the method has no scores.
+  // Return the mean score of the sentences that do not repeat the previous chunk, or of their adjacent pairs. It is NaN
+  // if the method has no scores.
   float score_of(const Span& span) {
     std::span<const float> scores;
     const Scores of = inputs_.scores();
@@ -113,8 +118,9 @@ class RowWriter {
     return static_cast<float>(moments.mean());
   }
 
-  // Return the label of the run. For joined runs, return the label that covers more tokens, or more bytes if tokens are
-  // not counted; if both are equal, "relevant".
+  // Return the label of a chunk's sentences. If their labels differ, because runs of sentences were joined, return the
+  // label that covers more tokens, or more bytes if tokens are not counted. If both labels cover the same number,
+  // return "relevant".
   ChunkKind kind_of(const Span& span, const Trimmed& inside) {
     if (chunking_.grouping.labels.empty()) return kNoKind;
     const auto first = chunking_.grouping.labels.begin() + span.own_first,

@@ -38,7 +38,7 @@ class Chunker {
     if (plan_.min_characters == 0) return Sections::kIgnored;
     return bounds_groups() ? Sections::kNamed : Sections::kCut;
   }
-  // Return whether groups take boundaries into account at all.
+  // Return whether groups depend on the kinds of the boundaries between sentences. If not, all boundaries are alike.
   bool heeds_borders() const { return plan_.keep_together || plan_.method->outline || document_.has_walls(); }
   void split_by_separators();
 
@@ -96,8 +96,8 @@ class Chunker {
     return measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer);
   }
 
-  // Return the start of the tail of the previous sentence that a group repeats. The tail is as long as the overlap, or
-  // as the limits allow. -1 means that the group repeats nothing.
+  // Return the byte at which the tail begins that a group repeats from the previous sentence, or -1 if it repeats none.
+  // The tail is at most as long as the overlap, and short enough for the group to stay within the limits.
   int64_t tail_before(const Group& g, Unit unit) const {
     const int64_t sentence = out_.parts.sentence(g.first - 1);
     const int64_t begin = out_.parts.begin(g.first), end = out_.parts.begin(g.last);
@@ -173,8 +173,8 @@ class Chunker {
     return found;
   }
 
-  // Return the affinities of the parts. Pieces of one sentence, and sentences kept together, belong together more
-  // closely than any other two.
+  // Return the affinities of the parts. Pieces of one sentence, and sentences kept together, have a higher affinity
+  // than any other two parts.
   std::span<const float> affinities_of_parts() {
     const std::span<const float> own = document_.affinities();
     if ((out_.parts.starts.empty() && !heeds_borders()) || own.empty()) return own;
@@ -192,8 +192,9 @@ class Chunker {
     return out_.affinities;
   }
 
-  // Split groups of one sentence that exceed a limit into groups of one piece each. A sentence that exceeds it only
-  // together with the text that leads to it is halved. Return false if there are no such groups.
+  // Split groups of one sentence that exceed a limit into groups of one piece each. A sentence that exceeds the limit
+  // only together with the text that leads to it, such as a heading, is halved. Return false if there is nothing to
+  // split.
   bool split_long_sentences() {
     std::vector<Group>& groups = out_.grouping.groups;
     const std::vector<Limit> limits = limits_of_parts();
@@ -201,8 +202,8 @@ class Chunker {
       return g.last - g.first > 1 || std::all_of(limits.begin(), limits.end(),
                                                  [&](const Limit& limit) { return limit.allows(g.first, g.last); });
     };
-    // Such a group should stay with the previous group, which leads to it and is now alone. A table row that fits is
-    // not cut for the sake of its header row.
+    // Return whether the previous group consists of text that leads to this group, such as a heading, and should not
+    // stay alone. The result is false for a table row that fits: it is not cut in order to stay with its header row.
     const auto is_led = [&](const Group& g) {
       return g.first > 0 && heeds_borders() && document_.borders().ties[static_cast<size_t>(g.first)] == Tie::kLead &&
              !(has_rows(document_.kind_of(g.first)) && fits(g));
@@ -306,7 +307,8 @@ class Chunker {
     return starts;
   }
 
-  // The places where a piece may end, the best first.
+  // The kinds of places where a piece may end, the best first. kAtom is the end of a sentence that need not stay with
+  // the next one.
   enum class Rung : uint8_t { kAtom, kSentence, kWord, kCharacter };
 
   // Cut spans that are still too long. With a foreign tokenizer, sums only approximate the tokens of a chunk's text.
@@ -364,7 +366,7 @@ class Chunker {
   void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) {
     while (begin < end) {
       starts.push_back(begin);
-      int64_t reach = begin;  // not far beyond what fits, so that the time is linear in the text
+      int64_t reach = begin;  // the search ends here, not far beyond what fits, so that the time is linear in the text
       for (int64_t window = 64 + 8 * std::min<int64_t>(limit, 1 << 20); reach < end; window *= 2) {
         reach = window < end - begin ? next_border(document_.text(), begin + window, end) : end;
         if (!fits(begin, reach, limit)) break;
@@ -376,8 +378,8 @@ class Chunker {
       begin = stop > 0 ? stop : next_character(begin);
     }
   }
-  // Return the last of the rising boundaries for which [begin, boundary) fits, 0 if none does. Counts nearly always
-  // rise with the boundary.
+  // Return the last boundary for which [begin, boundary) fits, or 0 if there is none. A binary search finds it: the
+  // boundaries rise, and the counts of the text up to them nearly always rise, too.
   int64_t furthest(int64_t begin, int64_t limit, const std::vector<int64_t>& borders) const {
     size_t low = 0, high = borders.size();
     while (low < high) {
@@ -390,11 +392,11 @@ class Chunker {
     }
     return low > 0 ? borders[low - 1] : 0;
   }
-  // Return the boundaries of one rung inside [begin, end).
+  // Return the places of one rung inside [begin, end) at which a piece may end.
   std::vector<int64_t> borders(Rung rung, int64_t begin, int64_t end) {
     std::vector<int64_t> found;
     if (rung <= Rung::kSentence) {
-      bool leads = plan_.keep_together;  // whether all text so far leads to the sentence, as a heading does; it may not
+      bool leads = plan_.keep_together;  // whether all text so far leads to s, as a heading does: such text must not
                                          // be a piece by itself
       for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s) {
         const Tie tie = plan_.keep_together ? document_.borders().ties[static_cast<size_t>(s)] : Tie::kOpen;
@@ -441,7 +443,8 @@ void Chunker::split_by_separators() {
   }
   forget_if_huge(tokens);
 
-  // A word that had to be cut has other tokens than its pieces, so the text that goes into the table is counted itself.
+  // Tokens are counted in the text that goes into the table, because a word that had to be cut has other tokens than
+  // its pieces.
   int64_t limit = plan_.max_tokens;
   const bool to_characters =
       std::find(plan_.separators.begin(), plan_.separators.end(), std::string()) != plan_.separators.end();
@@ -462,7 +465,7 @@ void Chunker::split_by_separators() {
     starts.push_back(end);
   };
   for (const Piece& p : pieces) {
-    // Only the last chunk of a piece that was cut may be repeated.
+    // If the previous piece was cut into several chunks, only the last of them may be repeated.
     int64_t begin = out_.spans.empty() ? p.start : std::max(p.start, out_.spans.back().begin);
     if (add(begin, p.end)) continue;
     cut(begin, p.end);

@@ -1,4 +1,4 @@
-// The step from one document to its chunks. The method's groups of sentences, or pieces of text, are fitted to the
+// The step from one document to its chunks. It fits the method's groups of sentences, or its pieces of text, to the
 // budget.
 #pragma once
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Span {
   int64_t tokens;
 };
 
-// The parts that groups consist of: the document's sentences. A sentence that exceeds a limit by itself is replaced by
-// pieces that do not.
+// The parts that groups consist of. A part is a sentence of the document, or a piece of a sentence that exceeds a limit
+// by itself.
 struct Parts {
   const Document* document = nullptr;
   std::vector<int64_t> starts;     // empty: the parts are the sentences
@@ -47,7 +47,7 @@ struct Parts {
 struct Chunking {
   std::vector<Span> spans;
   Grouping grouping;
-  // The method's reason to begin a group with each sentence. kEnd means that it does not.
+  // For each sentence, the method's reason to begin a group with it, or kEnd if no group begins with it.
   std::vector<CutReason> begins;
   Parts parts;
   // The lengths of the parts in each unit, if the parts are not the sentences.

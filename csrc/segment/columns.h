@@ -5,9 +5,9 @@
 
 namespace pychunk {
 
-// The list of X(name, whether the table has it, value). In scope are `in`, the Inputs, and for the value `row`, the
-// RowWriter at its chunk (chunk_rows.cc). The columns of the outline are set once all chunks of a document are known
-// (outline.cc).
+// The list of X(name, whether the table has it, value). Both expressions may use `in`, the Inputs. The value may also
+// use `row`, the RowWriter at the row's chunk (chunk_rows.cc). The columns of the outline are set once all chunks of a
+// document are known (outline.cc).
 #define PYCHUNK_WHOLE_COLUMNS(X)                               \
   X(start, true, row.characters(row.inside.begin))             \
   X(end, true, row.characters(row.inside.end))                 \

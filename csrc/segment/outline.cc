@@ -50,16 +50,16 @@ class OutlineWriter {
  private:
   const Section& section(int64_t s) const { return outline_.sections[static_cast<size_t>(s)]; }
 
-  // Return whether a heading is source. Without blocks it is read as Markdown.
+  // Return whether a heading may contain markup. In a document without blocks, headings are read as Markdown.
   bool has_markup(int64_t s) const {
     const std::span<const int32_t> block = document_.block_of();
     return block.empty() || block[static_cast<size_t>(s)] < 0 ||
            document_.blocks().has_markup(block[static_cast<size_t>(s)]);
   }
 
-  // Set the parent of each chunk. It is the chunk with the heading of the section that its sentences have in common. If
-  // the chunk has that heading itself, the parent is the chunk with the heading of the section above. A removed title
-  // is in no chunk.
+  // Set the parent of each chunk: the chunk that contains the heading of the innermost section to which all its
+  // sentences belong. If the chunk contains that heading itself, the parent is the chunk with the heading of the
+  // section above. A removed title is in no chunk, so chunks directly below it have no parent.
   void write_parents() {
     std::vector<int64_t> holder(outline_.sections.size(), -1);
     size_t next = 0;  // the next section whose chunk is not known yet
@@ -79,7 +79,7 @@ class OutlineWriter {
   // Number the chunks that share a unit with the previous or next chunk.
   void write_parts() {
     const auto unit = [&](int64_t sentence) { return last_up_to(outline_.units, sentence); };
-    size_t begin = 0;  // the first part of `current`
+    size_t begin = 0;  // the first chunk of the unit `current`
     int64_t current = -1;
     for (size_t r = 0; r <= rows_.size(); ++r) {
       int64_t found = -1;

@@ -17,7 +17,8 @@ struct OwnSentences {
   int64_t first, last;
 };
 
-// The texts of headings, the heading path of each chunk as positions among them, and the header row of its table.
+// The texts of headings, the heading path of each chunk as positions among these texts, and the header of each chunk.
+// The header is the header rows of the table, or the fence of the code, that the chunk continues.
 struct OutlineTexts {
   std::vector<char> headings, headers;
   std::vector<int64_t> heading_offsets{0}, path_offsets{0}, header_offsets{0};
@@ -27,8 +28,8 @@ struct OutlineTexts {
 };
 
 // Append the text of a heading, without the marks that make it a heading, and with single spaces as white space. With
-// `markup` the line is source, and its attributes and inline markup (markdown_inline.h) are dropped too. `labels` are
-// the link labels of its document.
+// `markup`, the line may contain markup: its attributes and inline markup (markdown_inline.h) are dropped, too.
+// `labels` are the link labels of its document.
 void append_heading(std::string_view line, bool markup, LinkLabels& labels, std::vector<char>& out);
 
 // Set the columns of the chunks of one document, which are the last rows.size() of `out`.

@@ -22,8 +22,9 @@ struct CutTable {
   std::vector<float> score;
   std::vector<int64_t> score_offsets;
 };
-// Return the cuts of the documents. With `held`, the pair scores are the values over the method's window, which it
-// compares with its threshold.
+// Return the cuts of the documents. With `held`, the pair scores of a method whose window has several sentences are
+// computed over that window: they are the values that the method compares with its threshold. Otherwise they are the
+// scores of adjacent sentences.
 CutTable cuts(const Inputs& inputs, bool held = false);
 
 // The sum and count of the fixed-point scores of neighbouring sentences in a batch, which fit() averages (semantic,

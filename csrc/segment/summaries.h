@@ -12,14 +12,15 @@ struct Grouping;
 // One summary for each document: the sentences that it was made of, trimmed, in characters, with their text.
 struct Summaries {
   std::vector<float> vectors;            // dim values for each document; zeros if it has no summary
-  std::vector<int64_t> offsets{0};       // of documents in the sentences
+  std::vector<int64_t> offsets{0};       // document i has the sentences [offsets[i], offsets[i + 1])
   std::vector<int64_t> start, end;       // of each sentence
   std::vector<int64_t> text_offsets{0};  // of each sentence
   std::vector<char> text;
 
-  // Add the summary of the next document. If it has no sentence, `grouping` still belongs to an earlier document.
+  // Add the summary of the next document. If this document has no sentence, `grouping` still belongs to an earlier
+  // document and is not read.
   void add(const Inputs& inputs, Document& document, const Grouping& grouping);
-  // Append the summaries of the documents after these.
+  // Append the summaries of the documents that follow those stored here.
   void append(const Summaries& next);
 };
 

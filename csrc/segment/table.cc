@@ -17,7 +17,7 @@ namespace {
 // The size in bytes from which freeing the memory of vectors at once is worthwhile.
 constexpr int64_t kMuch = int64_t{256} << 20;
 
-// The start of a block's part of each kind of column.
+// The positions at which the values of a block begin in the columns, one for each kind of column.
 struct Place {
   int64_t chunk = 0, text = 0, sentence = 0, chunk_values = 0, sentence_values = 0;
 };
@@ -108,9 +108,10 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
     blocks[static_cast<size_t>(b)] = ChunkBlock{};  // frees its memory while the others are copied
   });
 #ifdef __GLIBC__
-  // A block's vectors are too small for memory of their own. Allocations between them keep all their memory in use,
-  // which is 2 GB in a call with 2 GB of vectors. Freeing it takes 0.1 s of such a call. The next call has up to
-  // 330,000 more page faults, as it would in fresh memory, which take a second of system time on two busy cores.
+  // The vectors of a block were allocated in small parts. Other allocations between these parts keep the allocator from
+  // returning the memory to the system: 2 GB in a call with 2 GB of vectors. Returning it here takes 0.1 s of such a
+  // call. The next call then has up to 330,000 more page faults, as in fresh memory. They take a second of system time
+  // on two busy cores.
   if (taken > kMuch) malloc_trim(0);
 #else
   (void)taken;

@@ -43,7 +43,7 @@ struct ChunkBlock {
   SlabRows sentence_vectors;
   Summaries summaries;
   OutlineTexts outline;
-  int64_t tokens = 0, fallback_tokens = 0;  // that the tokenizer produced
+  int64_t tokens = 0, fallback_tokens = 0;  // tokens that were computed or passed, and the fallback tokens among them
 };
 
 struct Table {

@@ -9,7 +9,7 @@ namespace pychunk {
 
 enum class Abbreviation : uint8_t {
   kNone,
-  kOpen,      // something must follow: "Mr.", "e.g.", "vul."
+  kOpen,      // open: ends no sentence, since something must follow: "Mr.", "e.g.", "vul."
   kNumber,    // open before a number: "No. 5", "p. 3", "Oct. 4"
   kTitle,     // a name follows: open before a capital, but closes before a sentence opener ("Co. The")
   kMayClose,  // ends the sentence before a capital: "etc.", "p.m."
@@ -36,11 +36,11 @@ bool is_year_word(std::string_view word);
 // things in other languages.
 bool is_vietnamese_title(std::string_view word);
 
-// Returns whether the beginning of the text has letters that hardly any other language uses.
+// Returns whether the beginning of the text has letters that hardly any language except Vietnamese uses.
 bool looks_vietnamese(std::string_view text);
 
-// Returns whether a word is the name of a Latin letter in another script, as used for initials. Doubtful names have
-// another meaning, too.
+// Returns whether a word is the name of a Latin letter in another script, as used for initials. Doubtful names are
+// ordinary words, too.
 bool is_letter_name(std::string_view word);
 bool is_doubtful_letter_name(std::string_view word);
 
@@ -51,8 +51,8 @@ bool tells_speaker(std::string_view clause);
 // quotation.
 bool is_quoting_word(std::string_view word);
 
-// Returns whether a word of two or three letters ends sentences in careless writing. Other short words there are
-// abbreviations.
+// Returns whether a word of two or three letters may end a sentence in careless writing. Before a stop in such writing,
+// all other short words are abbreviations.
 bool is_short_word(std::string_view word);
 
 // Returns whether a word follows an ordinal in a German date or century: "9. September", "16. Jahrhunderts".
@@ -62,8 +62,8 @@ bool is_german_month(std::string_view word);
 // Liga"). In other languages that write ordinals with a stop, a lower-case letter follows.
 bool capitalises_after_ordinals(std::string_view text);
 
-// Returns the name and words, separated by spaces, of every list above, for the reference implementation. The kind of a
-// word is the first of the first six lists that contains it.
+// Returns the name and words, separated by spaces, of every list above, for the reference implementation. The first six
+// lists are the kinds of abbreviations. A word has the kind of the first of them that contains it.
 std::vector<std::pair<std::string_view, std::string_view>> word_lists();
 
 }  // namespace pychunk

@@ -21,7 +21,8 @@ inline Case case_of(char32_t c) {
     if (c == 0x178) return Case::kUpper;
     return alternate(!((c >= 0x139 && c <= 0x148) || c >= 0x179));
   }
-  // These are Latin letters of Romanian, Pinyin, Livonian and others. African letters without a pattern are omitted.
+  // These are Latin letters of Romanian, Pinyin, Livonian and others. African letters are omitted, because their cases
+  // follow no pattern.
   if (c < 0x250) {
     if (c >= 0x1CD && c <= 0x1DC) return alternate(false);
     const bool pairs = (c >= 0x1DE && c <= 0x1EF) || (c >= 0x1F8 && c <= 0x21F) || (c >= 0x222 && c <= 0x233) ||

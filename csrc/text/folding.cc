@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint32_t kPoints = 0x110000;
 // The constants of Hangul arithmetic (Unicode standard, section 3.12): the first syllable, the first leading consonant,
-// the first vowel, and the code point before the first trailing consonant. The next line has their numbers.
+// the first vowel, and the code point before the first trailing consonant. kLeads, kVowels, kTails and kSyllables are
+// the numbers of each.
 constexpr uint32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
 constexpr uint32_t kLeads = 19, kVowels = 21, kTails = 28, kSyllables = kLeads * kVowels * kTails;
 constexpr size_t kRoom = 256;  // more than the bytes that any character becomes

@@ -1,6 +1,6 @@
 // The folding of texts to one case and spelling, as `folded` in pychunk/index/lexical/analyzer.py defines it. The steps
-// are case folding, Unicode's compatibility composition, both again for new characters, and the removal of characters
-// that do not change a word. If requested, plain letters then replace others.
+// are case folding, Unicode's compatibility composition, both again for the characters that they produce, and the
+// removal of characters that do not change a word. If requested, plain letters then replace letters with diacritics.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -37,8 +37,8 @@ class Folding {
     kSeveral,  // becomes several characters, or none
     kJoins,    // may combine with characters before it
   };
-  // The kind in the low 2 bits. The bits above hold the other code point, or an offset in several_. A cell that stays
-  // unchanged is 0, so that whole pages are equal and stored once.
+  // The kind in the low 2 bits. The bits above hold the other code point, or an offset in several_. A character that
+  // stays unchanged has the cell 0, so that whole pages are equal and stored once.
   struct Cell {
     uint32_t bits;
     Kind kind() const { return static_cast<Kind>(bits & 3); }

@@ -82,13 +82,13 @@ std::string_view word_of(std::string_view line) {
   return inside.substr(0, std::min(inside.find(' '), inside.size()));
 }
 
-// Counts of the lines that are followed by another line of their block: all of them, and those for which a comment
-// holds.
+// Counts of the lines that are followed by another line of their block. `number` counts all of them. Each other field
+// except `spare` counts those for which its comment is true.
 struct FilledLines {
   int64_t number = 0;
   int64_t full = 0;      // the next line's first word would not have fitted
   int64_t filled = 0;    // full, or at most a fifth of the width is free
-  int64_t spare = 0;     // number of columns at which a line that is not full could have ended
+  int64_t spare = 0;     // sum over these lines: the columns at which a line could end without being full
   int64_t capitals = 0;  // the next line begins with a capital
   int64_t marked = 0;    // the next line begins with a digit or a mark, as in records and table rows
   int64_t parted = 0;    // the next line begins with a capital, digit or mark, and this one ends with a mark or digit
@@ -97,7 +97,8 @@ struct FilledLines {
 
 bool is_wrapped(const FilledLines& seen, int64_t width) {
   if (2 * std::max({seen.marked, seen.parted, seen.repeated}) > seen.number) return false;
-  // All but one line in seven are full, and there are enough lines to decide: three of 72 columns, four of 28.
+  // At least six in seven lines are full, and there are enough lines to decide: three lines of 72 columns, or four of
+  // 28.
   if (7 * (seen.number - seen.full) <= seen.number && 4 * seen.spare >= 9 * width) {
     // In verse and lists every line begins with a capital. Names also have capitals, but the lines of lists rarely fill
     // a wide page.
@@ -113,8 +114,8 @@ bool is_wrapped(const FilledLines& seen, int64_t width) {
 }  // namespace
 
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks) {
-  // In most text each paragraph is one line, and such lines are too long on average. They need not be examined one by
-  // one.
+  // In most texts each paragraph is one line. Such lines are longer on average than any hard-wrapped line, so the text
+  // is rejected before its lines are examined one by one.
   if (line_breaks.size() < 3) return 0;
   const size_t widest = static_cast<size_t>(kWidest) * (line_breaks.size() + 1);
   if (text.size() > widest && static_cast<size_t>(count_characters(text)) > widest) return 0;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kWindow = 1024;  // boundaries found at a time: 16 kB with their counts, which stays in L1
 
-// Counts the characters of text [begin, end), the white space at the end of a piece. Usually there is one or none.
+// Counts the characters of text [begin, end), the white space at the end of a piece. Usually this is one character or
+// none.
 int64_t count_trimmed(std::string_view text, int64_t begin, int64_t end) {
   int64_t n = 0;
   for (int64_t i = begin; i < end; ++i) n += !continues_character(as_bytes(text)[i]);
@@ -79,7 +80,7 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
       while (first < next && sum[first + 1] == sum[first]) ++first;
     }
     if (level.complete) break;
-    if (first > known / 2) {  // each new boundary is moved at most once
+    if (first > known / 2) {  // only if over half are done, so that each boundary is moved at most once
       std::copy(border + first, border + known, level.border.begin());
       if (!unit_is_byte_) std::copy(sum + first, sum + known, level.units.begin());
       level.count -= first;
@@ -188,7 +189,7 @@ void RecursiveSplitter::emit(int64_t start, int64_t end, int64_t units) {
     case Unit::kCharacters:
       units -= count_trimmed(text, start, from) + count_trimmed(text, to, end);
       break;
-    // `units` counts a word once for each split that contains part of it.
+    // The words are counted again, because the sum `units` counts a word once for each split that contains part of it.
     case Unit::kWords:
       kernels().count_words_at(as_bytes(text), static_cast<size_t>(from), &to, 1, 0, &units);
       break;

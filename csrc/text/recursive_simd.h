@@ -6,7 +6,7 @@
 namespace pychunk {
 namespace {
 
-// Checks the assumption of the masks below. They find ASCII white space and newlines by their byte, and others by their
+// Checks what the masks below assume: ASCII white space and newlines can be found by their byte, all others by their
 // first byte.
 constexpr bool masks_hold() {
   for (char32_t c = 0; c < 0x10000; ++c) {
@@ -84,8 +84,8 @@ size_t find_separator(const uint8_t* text, size_t begin, size_t end, const uint8
   return n;
 }
 
-// Counts the set bits before each of n offsets. mask(block, p) returns the bits of a block. force(bits, bit) may set
-// the bit of an offset after the count up to it.
+// Counts the set bits before each of n offsets. mask(block, p) returns the bits of the block at p. Once the bits before
+// an offset are counted, force(bits, bit) may set the bit at the offset.
 template <typename Mask, typename Force>
 inline void count_at(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out,
                      Mask mask, Force force) {

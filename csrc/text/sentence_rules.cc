@@ -168,8 +168,8 @@ bool SentenceRules::ends_glued(int64_t start, int64_t i, int64_t stops) const {
   return (letters >= 2 || pronoun) && ends_word() && abbreviation(text_.slice(begin, i)) == Abbreviation::kNone;
 }
 
-// Decides before a lower-case letter. A sentence can end after a question mark, a run of marks, a detached stop, or a
-// plain lower-case word that is hardly an abbreviation.
+// Decides whether the sentence ends before a lower-case letter. It can end after a question mark, a run of marks, a
+// detached stop, or a plain lower-case word that is hardly an abbreviation.
 bool SentenceRules::ends_before_lower(int64_t start, int64_t i, int64_t stops) const {
   int length = 0;
   const char32_t stop = text_.at(i, length);
@@ -351,18 +351,18 @@ bool SentenceRules::is_initial(int64_t start, int64_t begin, int64_t i, int64_t 
   }
   const bool one_letter = decode_utf8(word, 0).length == static_cast<int>(word.size());
   if (!one_letter) {
-    if (joined_and) return chained || !is_counted(start, begin);  // "and" is attached to the next word
+    if (joined_and) return chained || !is_counted(start, begin);  // the Arabic "and" is joined to the next word
     return chained || (first >= 0xB80 && first < 0xE00 && !is_syllable_word(word));
   }
   return chained || !is_counted(start, begin) || (first >= 0x900 && first < 0xE00);
 }
 
-// Returns whether a number and a space precede.
+// Returns whether a number and a space precede the word at `begin`.
 bool SentenceRules::is_counted(int64_t start, int64_t begin) const {
   return text_.is_byte(begin - 1, ' ') && begin - 1 > start && is_script_digit(text_.at(text_.before(begin - 1)));
 }
 
-// Returns whether a lower-case letter with its full stop precedes: "z. B.", "i. d. R.".
+// Returns whether a lower-case letter, its full stop and a space precede the word at `begin`: "z. B.", "i. d. R.".
 bool SentenceRules::is_spaced_part(int64_t start, int64_t begin) const {
   if (begin - 3 < start || text_.slice(begin - 2, begin) != ". ") return false;
   const int64_t letter = text_.before(begin - 2);

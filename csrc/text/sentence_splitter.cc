@@ -52,7 +52,7 @@ class Splitter {
   }
 
   void candidate(int64_t i) {
-    if (continues_character(static_cast<uint8_t>(text_.byte(i)))) i = text_.before(i);  // marked at its second byte
+    if (continues_character(static_cast<uint8_t>(text_.byte(i)))) i = text_.before(i);  // its second byte was marked
     int length = 0;
     const char32_t c = text_.at(i, length);
     if (is_line_break(c)) return line_break(i, length);
@@ -185,7 +185,7 @@ class Splitter {
     switch (c) {
       case 0x2026:
         return is_chinese_pause(i, stops);
-      case 0x589:  // a colon in "10։30"
+      case 0x589:  // this Armenian stop is a colon in "10։30"
         return !(i > 0 && is_digit(text_.at(text_.before(i))) && is_digit(text_.at(stops)));
       case 0x6D4:
         return !rules_.is_initial(start_, i, stops);
@@ -267,7 +267,7 @@ class Splitter {
   SentenceRules rules_;
   SentenceList& out_;
   int64_t start_ = 0;                   // of the current sentence, without leading white space
-  int64_t next_ = 0;                    // candidates before this one are done
+  int64_t next_ = 0;                    // marked bytes before this one are done
   int64_t width_ = 0;                   // line width of a hard-wrapped document; 0 if unknown
   bool wrapped_ = false;                // a single line feed is a space
   bool hyphens_ = true;                 // a line feed after a hyphen is a space

@@ -35,8 +35,8 @@ uint32_t find_run(const uint32_t (&runs)[N], uint32_t c) {
 uint32_t flags_of(uint32_t c) { return find_run(kFlagRuns, c); }
 uint32_t combining_class(uint32_t c) { return find_run(kClassRuns, c); }
 
-// A map from a code point to a count and that number of code points. It holds a copy, because rows of different lengths
-// cannot be searched.
+// A map from a code point to a count and that number of code points. It copies the rows into a hash table, because rows
+// of different lengths cannot be searched.
 class Mappings {
  public:
   template <size_t N>
@@ -121,7 +121,7 @@ CharacterTable::CharacterTable(const NormaliserOptions& options) : options_(opti
     const uint32_t first = kFlagRuns[i], last = kFlagRuns[i + 1], flags = kFlagRuns[i + 2];
     if (options.clean_text && (flags & kOther))
       cells.fill(first, last, make(CharacterKind::kDropped, 0).bits);
-    else if (flags == kChinese)  // the loop below sets those that decompose
+    else if (flags == kChinese)  // the loop below sets the characters that decompose
       cells.fill(first, last,
                  make(options.handle_chinese_chars ? CharacterKind::kIsolated : CharacterKind::kLetter, 0).bits);
     else if (flags != kOther)
@@ -185,7 +185,7 @@ void CharacterTable::normalise_slowly(const uint8_t* text, size_t begin, size_t 
                                       std::vector<Normalised>& out) const {
   struct Piece {
     uint32_t code_point, combining_class;
-    bool first;  // of the characters that one character of the text became
+    bool first;  // whether it is the first of the characters that one character of the text became
   };
   struct Source {
     size_t begin, end;

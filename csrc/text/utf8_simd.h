@@ -72,8 +72,9 @@ void mark_words(const uint8_t* text, size_t size, uint64_t* bits) {
 // - general punctuation (E2 80, E2 81)
 // - CJK punctuation and full-width forms (E3 80, EF BC, EF BD)
 void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
-  // Masks of the block before: non-ASCII bytes, bytes that begin a character of two or of three bytes, and each lead
-  // byte. Only the last byte of a block matters, so masks that were not computed need not be cleared.
+  // Masks of the block before: non-ASCII bytes, bytes that begin a character of two or of three bytes, and one mask for
+  // each lead byte in the list. Only the last byte of a block matters, so masks that were not computed need not be
+  // cleared.
   uint64_t high = 0, twos = 0, threes = 0;
   uint64_t c2 = 0, cd = 0, d6 = 0, d8 = 0, db = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0, ef = 0;
   for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
@@ -92,7 +93,7 @@ void mark_stops(const uint8_t* text, size_t size, uint64_t* bits) {
       threes = block.range(0xE0, 0xEF);
       if ((twos | twos_before >> 63) != 0) {
         marks |= pair(c2, 0xC2) & block.eq(0x85);
-        marks |= pair(cd, 0xCD);  // few other characters begin with it
+        marks |= pair(cd, 0xCD);  // few characters besides the Greek question mark begin with it
         marks |= pair(d6, 0xD6) & block.eq(0x89);
         marks |= pair(d8, 0xD8) & block.eq(0x9F);
         marks |= pair(db, 0xDB) & block.eq(0x94);

@@ -45,7 +45,7 @@ void token_starts(const WordPiece& tokenizer, std::string_view text, std::vector
 int64_t count_words(std::string_view text) {
   const auto size = static_cast<int64_t>(text.size());
   int64_t words = 0;
-  // A run of ASCII is one word, whatever characters it has.
+  // In ASCII text each run without white space is one word, whatever characters it has.
   if (size > 0 && count_characters(text) == size) {
     kernels().count_words_at(as_bytes(text), 0, &size, 1, 0, &words);
     return words;

@@ -48,8 +48,8 @@ bool begins_word(const Rules& rules, const uint8_t* text, size_t at) {
   return rules.characters[decode_utf8(text + at).code_point].kind() == CharacterKind::kIsolated;
 }
 
-// Returns the end of the tile that begins at `begin`. Tiles must not end only at white space. 180 MB of Chinese in one
-// piece were then one tile, whose buffers took 5 GB and whose scan nothing could interrupt.
+// Returns the end of the tile that begins at `begin`. It may end elsewhere than at white space. Otherwise 180 MB of
+// Chinese without white space were one tile, whose buffers took 5 GB and whose scan nothing could interrupt.
 size_t tile_end(const Rules& rules, const uint8_t* text, size_t begin, size_t end) {
   if (end - begin <= kTileBytes) return end;
   size_t at = begin + kTileBytes;
@@ -193,7 +193,8 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
     const size_t next = at + length;
     const Character c = rules.characters[code_point];
     switch (c.kind()) {
-      // This is rare. It may move marks that precede it, so the run starts over.
+      // This is rare. The character may change places with marks before it, so the run is normalised again from its
+      // start.
       case CharacterKind::kReorders: {
         out.forget_from(before);
         word.discard();
@@ -224,8 +225,8 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
   word.finish();
 }
 
-// An array that is not cleared. A tile has room for as many words as it has bytes, but the longest possible word fills
-// only one.
+// An array whose memory is not cleared. A tile needs room for as many words as it has bytes, but may use little of it:
+// a tile that is one long word uses one entry.
 template <typename T>
 class Room {
  public:
@@ -272,8 +273,8 @@ struct Scratch {
   return scratch;
 }
 
-// The thread's buffers for one scope. If a tile without white space made them huge, their memory is released at its
-// end.
+// The thread's buffers for one scope. If a tile without white space made them huge, their memory is released at the end
+// of the scope.
 class Borrowed {
  public:
   ~Borrowed() {

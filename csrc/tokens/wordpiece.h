@@ -20,16 +20,16 @@ struct WordPieceOptions {
   int max_word_characters = 100;  // a longer word is one [UNK]
 };
 
-// The encode() of another tokenizer, whose tokens are counted but never looked up. The ids may have any value. White
-// space at the ends of a span must make no token.
+// The encode() of another tokenizer, whose tokens are counted but not looked up in any table, so that the ids may have
+// any value. White space at the ends of a span must make no token.
 using ForeignEncode = std::function<void(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
                                          std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans)>;
 
 // The number of normalised characters above which a word is one unknown token.
 constexpr int64_t kLongWord = 100;
-// The number of characters that budgets count as one token if an unknown token stands for more. Such a token is a long
-// word, or a word of a script for which the vocabulary has no pieces. Without this rule, 10,700 Thai characters would
-// count as 301 tokens.
+// The number of characters that budgets count as one token in a word that is one unknown token. Such a word is long, or
+// of a script for which the vocabulary has no pieces. Without this rule, 10,700 Thai characters would count as 301
+// tokens.
 constexpr int64_t kCharactersPerToken = 4;
 struct LongWord {
   size_t token;  // its index in the ids of the call
@@ -45,8 +45,8 @@ class WordPiece {
   // Takes the vocabulary, in which vocabulary[i] is the token with id i. Throws std::invalid_argument if the unknown
   // token is missing.
   WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& options);
-  // Uses another tokenizer instead. Its tokens may span two sentences, so that a run of sentences has only about as
-  // many tokens as its sentences together. Limits therefore count the run's own text.
+  // Uses another tokenizer instead. Its tokens may span two sentences, so a run of sentences may have slightly more or
+  // fewer tokens than the sum over its sentences. Limits therefore count the tokens of the run's text.
   explicit WordPiece(ForeignEncode encode);
   bool is_foreign() const;
   ~WordPiece();

@@ -13,7 +13,8 @@ namespace {
 
 float quarter_log(int64_t n) { return log_length(n) * 0.25f; }
 
-// The properties of the sentences of a turn that do not depend on the node.
+// The values of a turn's sentences that are the same for all nodes: the products with each head's query, and the
+// logarithmic lengths.
 struct AskedSentences {
   int64_t first = 0, count = 0;
   std::vector<float> products;  // [heads, sentences]

@@ -11,8 +11,8 @@
 
 namespace pychunk {
 
-// The number of features for the place of sentence i of n with t tokens: l = log2(1 + t) / 4, l^2, i / n, (i / n)^2 and
-// 1 / (1 + i). log2 is linear between powers of two.
+// The number of features for the place of sentence i among the n sentences of a node, if the sentence has t tokens: l =
+// log2(1 + t) / 4, l^2, i / n, (i / n)^2 and 1 / (1 + i). log2 is linear between powers of two.
 constexpr int64_t kPlaceFeatures = 5;
 
 // The encoder's weights. Let x_i be the sentences' vectors, f_i those features, and s = log2(1 + n) / 4, which reflects

@@ -45,7 +45,8 @@ inline void bag_columns(const int8_t* table, size_t dim, const int32_t* ids, siz
   }
 }
 
-// Sets sums[j] to the sum of table[ids[t], j] over t < n. All `known` >= n ids must be rows of the table.
+// Sets sums[j] to the sum of table[ids[t], j] over t < n. `ids` has `known` >= n entries, and all of them must be rows
+// of the table.
 void embedding_bag(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums) {
   memset(sums, 0, dim * sizeof(int32_t));
   size_t column = 0;

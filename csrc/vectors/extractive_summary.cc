@@ -14,7 +14,8 @@ constexpr double kWholeOne = 2048.0, kAlike = kWholeOne * kWholeOne / 256.0;
 // std::rint does the same, but without SSE 4.1 it is a function call for each number.
 constexpr double kToWhole = 6755399441055744.0;  // 1.5 * 2^52
 constexpr size_t kPartial = 8;
-// The number of chunks whose windows are in the cache together. 16 pages and those around them take 0.8 MB as float64.
+// The most chunks that are processed together, so that the vectors of their windows stay in the cache. 16 chunks of a
+// page each, and the pages around them, take 0.8 MB as float64.
 constexpr int64_t kChunksTogether = 16;
 
 double product_of(const double* a, const double* b, size_t dim) {

@@ -121,7 +121,7 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
   for (int64_t i = 0; i + 1 < n; ++i) {
     checkpoint_each(i, window < 256 ? 64 : 1);
     const int64_t begin = std::max<int64_t>(0, i + 1 - window), end = std::min(n, i + 1 + window);
-    vectors.get(begin, end);  // loads both sides
+    vectors.get(begin, end);  // loads the rows on both sides of the boundary in one request
     sum_rows(vectors, begin, i + 1, left);
     sum_rows(vectors, i + 1, end, right);
     normalize(left.data(), vectors.cols);
@@ -161,7 +161,8 @@ void summary_vector(SummarySource source, const Rows& vectors, std::span<const u
       return;
     }
     case SummarySource::kRandom:
-      // The sum of four uniform 16-bit numbers minus its mean. It is close enough to Gaussian, and exact in float32.
+      // Each element is the sum of four uniform 16-bit numbers minus the mean of such sums. It is close enough to
+      // Gaussian, and exact in float32.
       out.resize(static_cast<size_t>(vectors.cols));
       for (float& x : out) {
         const uint64_t bits = next_random(seed);

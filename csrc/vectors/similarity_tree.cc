@@ -11,7 +11,8 @@
 namespace pychunk {
 namespace {
 
-// Two neighbours at the time of their comparison. A node that has been joined since has another age.
+// Two adjacent nodes, with their ages at the time of their comparison. If a node has another age now, it was joined
+// since, and the comparison is out of date.
 struct Neighbours {
   double cosine;
   int64_t left, right;
@@ -109,7 +110,7 @@ class Agglomerator {
     if (before_[l] >= 0) compare(before_[l], left);
   }
 
-  // Compacts the remaining nodes.
+  // Moves the nodes that remain after joining to the front, without gaps.
   void keep() {
     size_t to = 0;
     for (size_t i = 0; i < first_.size(); ++i) {

@@ -43,10 +43,10 @@ void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& 
     std::vector<float> mean, hidden, sums, projected, of_mean;
   };
   thread_local Scratch scratch;
-  auto& [inputs, mean, hidden, sums, projected, of_mean] = scratch;  // looked up once
+  auto& [inputs, mean, hidden, sums, projected, of_mean] = scratch;  // one look-up for the thread
   topic_text_inputs(head.words, text, inputs);
   topic_mean(vectors, mean);
-  const auto seen = static_cast<size_t>(head.vectors.cols);  // the first channels, which vectors add to
+  const auto seen = static_cast<size_t>(head.vectors.cols);  // number of channels that vectors add to
   of_mean.assign(seen, 0.0f);
   run.add_products(mean.data(), 1, dim, dim, head.vectors.data, seen, of_mean.data());
   int64_t reach = 0;  // the number of sentences on either side that the layers see

@@ -26,8 +26,8 @@ constexpr float kNoVector = 1e-8f;                    // smaller squares are rou
 
 // Returns the slot of a key in a table of 2^(64 - shift) slots, by Fibonacci hashing.
 size_t place_of(uint64_t key, int shift) { return static_cast<size_t>((key * 0x9e3779b97f4a7c15u) >> shift); }
-// Returns the shift for a table in which a fifth of the slots stay free. More stay free if keys repeat, as the words of
-// a document do.
+// Returns the shift for a table in which at least a fifth of the slots stay free. More stay free if keys repeat, as the
+// words of a document do.
 int shift_for(size_t keys) { return 64 - std::countr_zero(std::bit_ceil(keys + keys / 4 + 2)); }
 
 // A map from a word to the last sentence that contained it.
@@ -157,13 +157,14 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
   out.words.assign(n * 2, 0);
   struct Scratch {
     LastMet met;
-    // links counts recurring words: those that start at a gap minus those that end there. content counts the words of
-    // each sentence.
+    // A link connects a word with its next occurrence, up to kFar sentences later. links[s] is the number of links that
+    // start at the gap before sentence s, minus the number of those that end there. content[s] is the number of words
+    // of sentence s.
     std::vector<int32_t> links, content;
     std::vector<uint64_t> in_words, word_starts, long_words;  // one bit per byte
   };
   thread_local Scratch scratch;
-  auto& [met, links, content, in_words, word_starts, long_words] = scratch;  // looked up once
+  auto& [met, links, content, in_words, word_starts, long_words] = scratch;  // one look-up for the thread
   const auto size = static_cast<int64_t>(text.text.size());
   in_words.resize(static_cast<size_t>(size + 63) / 64);
   kernels().mark_words(as_bytes(text.text), text.text.size(), in_words.data());

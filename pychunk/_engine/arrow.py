@@ -78,7 +78,7 @@ def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[
 
 
 def items(buffer: Any, dtype: Any, count: int) -> npt.NDArray[Any]:
-    """Return the first ``count`` values in a buffer, which in a damaged file may end inside a value."""
+    """Return the first ``count`` values of a buffer. In a damaged file, the buffer may end inside a later value."""
     return np.frombuffer(buffer, dtype, count)
 
 

@@ -84,7 +84,9 @@ def open_device(name: str = "cuda") -> Device:
     if found["why"]:
         raise ValueError(f"device={name!r} asks for CUDA, and {found['why']}; use 'auto' or 'cpu'")
     if int(number or 0) >= len(found["devices"]):
-        raise ValueError(f"device={name!r}: there are {len(found['devices'])} CUDA devices, counted from 0")
+        raise ValueError(
+            f"device={name!r} does not exist: there are {len(found['devices'])} CUDA devices, numbered from 0"
+        )
     return Device(int(number or 0))
 
 

@@ -29,7 +29,7 @@ def add_build(package: str) -> None:
     for source in (root / "csrc").rglob("*.*"):
         if source.suffix in (".cc", ".h", ".inc") and source.stat().st_mtime > max(built):
             raise ImportError(
-                f"{source} is newer than its build in {built[max(built)]}: install {root} again, or run "
-                "Python elsewhere"
+                f"{source} is newer than the extension built in {built[max(built)]}: install {root} again, or "
+                "run Python in another folder"
             )
     found.__path__.append(str(built[max(built)]))

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-#: The arguments of Linux's renameat2 by which paths are relative to the working directory, and two files or folders
-#: exchange their names.
+#: Two arguments of Linux's renameat2. The first makes paths relative to the working directory. The second makes two
+#: files or folders exchange their names.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -88,8 +88,8 @@ def whole_file(path: Path, aside: Path | None = None, named: Callable[[], None] 
     """Yield a new file to write, which replaces the file at ``path``, on the disk too, when the block ends.
 
     If the block raises an exception, the old file stays. Until the end, the new file has the name ``aside``. The
-    default is a hidden name in the same folder. Files of this kind that killed processes left there are removed. For
-    ``named`` see :func:`settle`.
+    default is a hidden name in the same folder. Hidden files that killed processes left there under such a name are
+    removed. For ``named`` see :func:`settle`.
     """
     if aside is None:
         _sweep(path)

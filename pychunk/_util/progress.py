@@ -14,9 +14,10 @@ PAUSE = 0.2
 
 
 def share_of(report: Progress, done: int, size: int, total: int) -> Callable[[float], None]:
-    """Return a function that reports the progress inside a request of ``size`` bytes, given the share that is done.
+    """Return a function that takes the share of a request that is done, and reports the progress of the whole call.
 
-    ``done`` and ``total`` are the bytes of the requests before it, and of all requests.
+    ``size`` is the number of bytes of the request, ``done`` that of all requests before it, and ``total`` that of all
+    requests.
     """
     return lambda share: report(done + int(share * size), total)
 

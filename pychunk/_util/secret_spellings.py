@@ -13,7 +13,7 @@ _ENCODED = re.compile("((?:%[0-9a-fA-F]{2})+)")
 
 @lru_cache(4096)
 def spellings(secret: str) -> re.Pattern[str]:
-    """Return a pattern that matches a secret as it is, decoded, encoded or escaped, also if only parts of it are.
+    """Return a pattern that matches a secret, even if all of it or parts of it are decoded, encoded or escaped.
 
     >>> found = spellings("a'b%2Bc%61")
     >>> all(map(found.fullmatch, ["a'b%2Bc%61", "a'b+ca", "a%27b%252bc%61", "a&#x27;b+c%61", "a'b ca"]))

@@ -90,7 +90,7 @@ def _unless_given(names: Sequence[str], value: str) -> Iterator[None]:
 def loaded() -> None:
     """Enable garbage collection again if it was disabled, but exclude the objects that exist now.
 
-    Call it when everything is loaded that stays until the end.
+    Call it after the objects that exist until the end of the process are loaded.
     """
     if not gc.isenabled():
         gc.freeze()

@@ -1,4 +1,4 @@
-"""The ``context`` of chunks: text that is not in a chunk, such as the document's head, headings, or your own text."""
+"""The ``context`` of chunks: text from outside a chunk that is indexed with it, such as headings or your own text."""
 
 from .augment import augment
 from .chunk_documents import Document

@@ -63,12 +63,12 @@ class ContextSource:
 
     @property
     def reads(self) -> str | None:
-        """The column that the source reads in addition to those of all chunks, or None."""
+        """The column that the source reads in addition to the columns that every chunk table has, or None."""
         return self.column or (self.name if self.name in ("title", "path") else None)
 
     @property
     def facts(self) -> dict[str, object] | None:
-        """The client's and prompt's facts on which an LLM's contexts depend, or None for sources without an LLM."""
+        """The facts about client and prompt on which the contexts of an LLM depend. None for sources without an LLM."""
         return self.function.facts if isinstance(self.function, llm_contexts.LLMContextSource) else None
 
     def contexts(
@@ -78,7 +78,7 @@ class ContextSource:
 
         Args:
             documents: The documents with their chunks.
-            given: The caller's columns by name, with the value of its document for each chunk.
+            given: The caller's columns by name. Each has one value for each chunk, which is the value of its document.
             notes: Receives a note for each document for which an LLM gave no usable answer.
             skip: If true, ``notes`` also receives the error of a function that fails, and its document gets no context.
         """
@@ -122,7 +122,7 @@ def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None 
 
 
 def with_client(how: Any, llm: LLM) -> Any:
-    """Return ``how``, with each name of a source that asks an LLM replaced by that source with this client.
+    """Return ``how``, in which each name of a source that asks an LLM is replaced by that source, with this client.
 
     >>> with_client(["title"], None)
     ['title']
@@ -282,7 +282,7 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
 
 
 def with_contexts_of(chunks: ChunkBatch, ways: Sequence[ContextSource], inputs: Inputs) -> ChunkBatch:
-    """Return chunks with contexts, reading columns that the chunks lack from the documents in ``inputs``."""
+    """Return chunks with contexts. Columns that the chunks lack are read from the documents in ``inputs``."""
     # The column "path" is never read from the inputs, because it comes only from the headings of a document.
     names = {way.reads for way in ways}.difference(chunks.table.column_names, ["path"])
     values = kept_columns([name for name in inputs.texts.column_names if name in names], inputs.texts)

@@ -27,8 +27,8 @@ F64 = npt.NDArray[np.float64]
 #: Vectors are multiplied by this number before they are rounded. Products of two sums of 2^20 sentences each are below
 #: 2^53, which float64 holds exactly.
 _ONE = 2048
-#: Scores are rounded to multiples of this number. Among equal scores, the first sentence is taken. If there are only
-#: two sentences, their scores are equal.
+#: Scores are rounded to multiples of this number. Scores that differ only because vectors were rounded, such as those
+#: of the only two sentences of a document, then become equal. Among equal scores, the first sentence is taken.
 _ALIKE = _ONE * _ONE / 256
 
 

@@ -32,7 +32,7 @@ def heads(documents: Documents, characters: int) -> list[str]:
     for number, end in enumerate(ends):
         text, complete = _joined(texts[at:end], starts[at:end], whole[at:end])
         words = " ".join(text.split())
-        # White space left too few words in the text that was read, so all chunks of the document are read.
+        # If the text read so far has too few words, because much of it is white space, all chunks are read.
         if len(words) <= characters and not (complete and end - at == sizes[number]):
             first, last = documents.first[number : number + 2].tolist()
             every = table["text"].slice(first, last - first).to_pylist()

@@ -46,8 +46,8 @@ class LevelSummary(LLMTextSource):
         >>> llm.account.total.calls  # two sections and the document
         3
 
-    Summaries of the nodes of a tree are from Sarthi et al., RAPTOR (2024), and from SmartChunk. The prompt is our own.
-    A summary does not change the vector of its chunk.
+    Summaries of the nodes of a tree were proposed by Sarthi et al., RAPTOR (2024), and by SmartChunk. The prompt comes
+    from neither. A summary does not change the vector of its chunk.
     """
 
     name, task, instead = "levels:llm", "level_summary", "its beginning"

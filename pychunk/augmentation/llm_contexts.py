@@ -174,7 +174,7 @@ class LLMSummarySource(LLMTextSource):
 
 
 class LLMNeighbourSource(LLMTextSource):
-    """The source ``context:llm``: an LLM reads a chunk and its neighbours, and writes its context in one call.
+    """The source ``context:llm``: in one call, an LLM reads a chunk and its neighbours, and writes a context.
 
     Args:
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).
@@ -286,7 +286,7 @@ class LLMPropositionSource(LLMContextSource):
                     continue
                 if self.strict:
                     raise ValueError(
-                        f"document {own.index}, {where}: {answer.fault}; strict=False goes on with {self.instead}"
+                        f"document {own.index}, {where}: {answer.fault}; pass strict=False to go on with {self.instead}"
                     )
                 chunks = f"chunk {first}" if end == first + 1 else f"chunks {first} to {end - 1}"
                 notes.append((own.index, f"{self.name}: {self.instead} for {chunks} ({where}): {answer.fault}"))

@@ -46,14 +46,15 @@ def by_calibration(new: Timings, base: Timings) -> Ratio:
 
 
 def by_pairs(new: Timings, base: Timings) -> Ratio:
-    """Compare the CPU times of runs that were measured in turns, round by round."""
+    """Compare the CPU times of runs that were measured in turn, round by round."""
     return mean_of_ratios(new.cpu, base.cpu)
 
 
 def is_suspect(ratio: Ratio, limit: float) -> bool:
     """Return whether a workload must be measured again because it is slower by more than half the limit.
 
-    The limit itself would miss half of the workloads that are just over it, because noise makes them appear faster.
+    With the limit itself as the bound, half of the workloads just over the limit would be missed, because noise makes
+    half of them appear faster than the limit.
     """
     return math.log(ratio.value) > math.log1p(limit) / 2
 

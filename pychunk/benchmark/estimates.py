@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 #: The shares of a workload's times that are left out of its mean: the fastest 10 % and the slowest 50 %. Noise of a
 #: busy machine only adds to a time, so the faster times count. This was simulated with times that vary by 4 % between
-#: processes, three of ten of which are slowed by up to half. It finds 95 % of slowdowns by 15 %. Leaving out 20 % at
-#: either end finds 67 %.
+#: processes, three of ten of which are slowed by up to half. With these shares, 95 % of slowdowns by 15 % are found.
+#: With 20 % left out at either end, 67 % are found.
 OF_TIMES = (0.1, 0.5)
 #: The shares of ratios of two times that are left out of their mean, the same at either end, because noise can make a
 #: ratio too large or too small.

@@ -119,7 +119,7 @@ class Bench:
 
 
 def _timed(processes: dict[int, Process], name: str) -> dict[int, list[dict[str, float]]]:
-    """Return the timings of one workload in each process, taken in turns: a b, b a, a b, b a."""
+    """Return the timings of one workload in each process, taken in turn: a b, b a, a b, b a."""
     found: dict[int, list[dict[str, float]]] = {at: [] for at in processes}
     for turn in range(TIMINGS):
         for at in list(processes) if turn % 2 == 0 else list(processes)[::-1]:

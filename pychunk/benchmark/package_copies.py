@@ -1,4 +1,4 @@
-"""A copy of the measured package, which a later run can time again, in turns with the later package.
+"""A copy of the measured package, which a later run can time again, in turn with the later package.
 
 On one machine, figures of the same code that were measured at different times differ by 6 %, more than calibration
 loops explain. The best calibration is the base's own code, timed in the same minute.

@@ -58,7 +58,7 @@ class Session:
         """Compare this installation with the run in a file.
 
         If the copy of the package that was saved next to the file can run here, this installation and the copy are
-        measured in turns. Otherwise, this installation is measured and compared with the figures in the file.
+        measured in turn. Otherwise, this installation is measured and compared with the figures in the file.
 
         Raises:
             ValueError: The file cannot be used.
@@ -118,7 +118,7 @@ class Session:
         baseline.save(path, baseline.Base(outcome.run, outcome.definitions, digest))
 
     def with_other(self, here: Installation, other: Installation, limit: float) -> BenchmarkResult:
-        """Compare this installation with another one; both are measured in turns."""
+        """Compare this installation with another one; both are measured in turn."""
         return self._in_turns(here, other, limit)[0]
 
     def _in_turns(self, here: Installation, other: Installation, limit: float) -> tuple[BenchmarkResult, Run]:

@@ -1,4 +1,4 @@
-"""The chunks of a call: an Arrow table with views of it."""
+"""The chunks that one call returns: the class ChunkBatch, which holds them in an Arrow table, and Chunk."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Provenance(Protocol):
         ...
 
     def of(self, texts: TextBatch, first_document: int) -> Provenance:
-        """Return the same provenance with these documents."""
+        """Return the same provenance for the documents ``texts``, numbered from ``first_document``."""
         ...
 
     @property
     def table_encoder(self) -> Any:
-        """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
+        """The encoder with which :meth:`again` computes vectors, as the argument of a Segmenter."""
         ...
 
     @property
     def has_vectors(self) -> bool:
-        """Return whether the caller passed the vectors."""
+        """True if the caller passed the sentence vectors."""
         ...
 
     def scores(self) -> pa.Table | None:
@@ -113,10 +113,11 @@ class ChunkBatch:
         table: Arrow table with one row for each chunk, in the order of the documents. ``document_index`` is the row of
             the input, ``document_id`` the caller's id, if given, and ``chunk_index`` the position in the document.
             ``chunk_id`` is a 128-bit hash of the document's id, the span and the text. ``start`` and ``end`` count
-            characters, ``start_byte`` and ``end_byte`` bytes. ``text`` is the chunk's text, and ``tokens`` its tokens,
-            null if no step counted them. ``overlap`` is the number of characters repeated from the chunk before.
-            ``relevance`` and ``score`` come from the method. On request the table also has ``page``, ``page_end``,
-            ``vector`` (the chunk's, of unit length) and ``sentences`` (spans and vectors of its sentences).
+            characters, ``start_byte`` and ``end_byte`` bytes. ``text`` is the chunk's text, and ``tokens`` the number
+            of its tokens, null if no step counted them. ``overlap`` is the number of characters repeated from the chunk
+            before. ``relevance`` and ``score`` come from the method. On request the table also has ``page``,
+            ``page_end``, ``vector`` (the chunk's, of unit length) and ``sentences`` (spans and vectors of its
+            sentences).
         documents: Number of input documents, including those without a chunk.
         first_document: Row of the first document.
         errors: Rows that ``on_error="skip"`` left out, each with its reason.
@@ -128,8 +129,8 @@ class ChunkBatch:
             ``reason`` and ``score``. :meth:`removed_with_text` adds the text of the spans.
         windowed: Number of sentences that were longer than a transformer's input, so that it read them in windows (see
             :meth:`describe`).
-        origin: The documents and the Segmenter that cut them, for :meth:`view`. It holds documents of up to 4 MB. It is
-            None in chunks that were read from a file or unpickled.
+        origin: The documents and the Segmenter that cut them, for :meth:`view`. It holds the documents only if their
+            text has at most 4 MB in all. It is None in chunks that were read from a file or unpickled.
 
     Example:
         >>> import pychunk
@@ -293,7 +294,9 @@ class ChunkBatch:
         """Return the chunks of one document."""
         if document is None:
             if self.documents != 1:
-                raise ValueError(f"{self!r} holds several documents: name one by its row, from {self.first_document}")
+                raise ValueError(
+                    f"{self!r} holds several documents: pass the row of one as document=, from {self.first_document}"
+                )
             document = self.first_document
         if not self.first_document <= document < self.first_document + self.documents:
             last = self.first_document + self.documents - 1
@@ -346,8 +349,8 @@ class ChunkBatch:
             path: A file to write the page to; an existing file is replaced.
             texts: The documents, if the chunks do not hold them (``origin``).
             against: Chunks of the same documents by other methods, shown side by side.
-            queries: Questions, whose hits are ranked by the text (extra ``index``), or a dict of questions with hits
-                that ``Index.search`` returned.
+            queries: Questions, for which the page searches the chunks by an index that it builds (this needs the extra
+                ``index``); or a dict that maps each question to the hits that ``Index.search`` returned for it.
             k: Number of hits for each query.
             title: Title of the page.
 
@@ -499,7 +502,7 @@ def chunk_table(
 
 
 def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryArray:
-    if len(values) and values.min() < 0:  # A mask takes longer than the rest of the column.
+    if len(values) and values.min() < 0:  # Only then is a mask built: it takes longer than the rest.
         return pa.DictionaryArray.from_arrays(masked(values, values < 0), labels, safe=False)
     buffers = [None, pa.py_buffer(values)]
     return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
@@ -541,7 +544,7 @@ def _sentences(columns: dict[str, Any]) -> pa.Array | None:
     return pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
 
 
-#: The columns that the engine returns in several arrays.
+#: The functions that make columns of the chunk table from several arrays of the engine, by column.
 _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "chunk_id": _chunk_ids,
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),

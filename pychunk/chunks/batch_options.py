@@ -32,7 +32,7 @@ def told(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def limits_of(metadata: Mapping[str, Any]) -> dict[str, int]:
     """Return the limit on the size of a chunk in each unit, from a batch's metadata.
 
-    The limits are ``max_tokens``, and ``size`` if no chunk of the method exceeds it.
+    The limits are ``max_tokens``, and, for methods whose chunks never exceed it, ``size``.
     """
     options, found = metadata.get("options") or {}, dict[str, int]()
     if options.get("max_tokens"):

@@ -63,7 +63,7 @@ class ChunkCollector:
         return bool(self._tables)
 
     def batch(self, inputs: Inputs, busy: list[float], origin: Any) -> ChunkBatch:
-        """Return the chunks of all requests, with the columns of documents that chunks repeat.
+        """Return the chunks of all requests, each with the metadata columns of its document.
 
         At least one request must have been added.
         """

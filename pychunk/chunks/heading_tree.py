@@ -59,8 +59,8 @@ def _is_underlined(text: str, heading: str) -> bool:
 def joined(chunks: Sequence[ChunkFields]) -> str:
     """Return the texts of one document's chunks in order as one text, each character once.
 
-    A chunk that continues a cut unit begins on a new line. Any other chunk follows a blank line. A heading without
-    marks, as in plain text, gets the marks of Markdown (``#``).
+    A chunk that continues a block that was cut, such as a long paragraph, begins on a new line. Any other chunk follows
+    a blank line. A heading without marks, as in plain text, gets the marks of Markdown (``#``).
     """
     text = ""
     known: list[str] = []

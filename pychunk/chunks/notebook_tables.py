@@ -11,7 +11,7 @@ from .batch_options import told
 if TYPE_CHECKING:
     from .batch import ChunkBatch
 
-#: The largest number of rows of a table that are shown, and of characters of a text.
+#: The most rows of a table, and the most characters of a text, that are shown.
 ROWS, CHARACTERS = 10, 160
 #: The background colours of alternating chunks, for light and dark pages.
 _TINTS = ("rgba(31,95,196,.13)", "rgba(192,120,0,.13)")

@@ -63,7 +63,7 @@ def boxes_of(columns: dict[str, Any], features: Features, first_row: int) -> pa.
     box = np.full((len(blocks.start), 4), np.nan, np.float32) if blocks.box is None else blocks.box
     page = np.zeros(len(blocks.start), np.int32) if blocks.page is None else blocks.page
     rows = np.repeat(np.arange(len(counts)), counts)
-    # A block on an earlier page than the chunk began before it, so it is skipped.
+    # A block that is on an earlier page than the chunk began before the chunk, so it is skipped.
     known = ~np.isnan(box[found]).any(axis=1) & (page[found] >= columns["page"][rows])
     rows = rows[known]
     found = found[known]

@@ -65,8 +65,8 @@ class BatchProvenance:
     def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
         """Return a provenance for chunks that may stay in memory for long.
 
-        It does not hold documents of more than 4 MB. If the caller also passed values for such documents, the result is
-        None.
+        If the documents have more than 4 MB of text in all, the provenance does not hold them. If the caller also
+        passed values for such documents, such as vectors, the result is None.
         """
         texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
@@ -80,7 +80,7 @@ class BatchProvenance:
         return None if self._inputs is None else self._inputs.texts
 
     def of(self, texts: TextBatch, first_document: int) -> BatchProvenance:
-        """Return the same provenance with these documents."""
+        """Return the same provenance for the documents ``texts``, numbered from ``first_document``."""
         inputs = self._inputs
         inputs = Inputs(texts, first_document=first_document) if inputs is None else replace(inputs, texts=texts)
         return BatchProvenance(self.segmenter, inputs)
@@ -92,12 +92,12 @@ class BatchProvenance:
 
     @property
     def has_vectors(self) -> bool:
-        """Return whether the caller passed the vectors."""
+        """True if the caller passed the sentence vectors."""
         return self._inputs is not None and self._inputs.said.get("sentence_vectors") is not None
 
     @property
     def table_encoder(self) -> Any:
-        """The encoder of the vectors of :meth:`again`, as a Segmenter takes it."""
+        """The encoder with which :meth:`again` computes vectors, as the argument of a Segmenter."""
         own = None if "pairs" in self.segmenter.method.traits.needs else self._options["encoder"]
         return self._encoder or own or "static"
 
@@ -124,7 +124,7 @@ class BatchProvenance:
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Return a copy if the text is a small part of a large buffer, which it would keep in memory."""
+    """Return the text, copied if its buffer exceeds 8 MB, because a slice keeps the whole buffer in memory."""
     if part.get_total_buffer_size() <= 2 * MOST_BYTES:
         return part
     text, offsets = flat_text(part)

@@ -38,7 +38,7 @@ Times are CPU time on one thread. Each round starts a fresh process, because tim
 placement of a process's memory. A workload that looks slower is measured again before it counts.
 
 --save base.json also writes base.json.pychunk.zip, a copy of this pychunk (28 MB). --compare times this copy and the
-present pychunk in turns, so that a slow machine slows both. If the copy cannot run, for example on another Python,
+present pychunk in turn, so that a slow machine slows both. If the copy cannot run, for example on another Python,
 --compare uses the figures in base.json. It then expresses times in units of reference loops that are timed alongside.
 The copy is code, so compare only with files that you trust. --against takes turns with the pychunk of another
 environment. If that is the same code, the result shows the machine's noise."""
@@ -47,25 +47,32 @@ environment. If that is the same code, the result shows the machine's noise."""
 def bench(
     only: Annotated[str | None, typer.Option(metavar="NAME,...", help="The workloads to time; default: all.")] = None,
     rounds: Annotated[
-        int, typer.Option(min=1, help="Number of fresh processes, or of pairs of them in a comparison.")
+        int, typer.Option(min=1, help="Number of new processes to time, or of pairs of processes in a comparison.")
     ] = 10,
     save: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the figures and a copy of this pychunk, for a later --compare."),
     ] = None,
     overwrite: Overwrite = False,
-    no_copy: Annotated[bool, typer.Option("--no-copy", help="With --save, write only the figures.")] = False,
+    no_copy: Annotated[
+        bool, typer.Option("--no-copy", help="With --save, write the figures without a copy of pychunk.")
+    ] = False,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Compare with a file from --save, timing its copy of pychunk in turns."),
+        typer.Option(
+            metavar="FILE", help="Compare with a file from --save: time its copy of pychunk and this one in turn."
+        ),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="PYTHON", help="Compare with the pychunk of another interpreter or virtual environment, in turns."
+            metavar="PYTHON",
+            help="Time the pychunk of another interpreter or virtual environment and this one in turn.",
         ),
     ] = None,
-    max_regression: Annotated[str, typer.Option(help="Largest slowdown that passes, such as 10% or 0.1.")] = "10%",
+    max_regression: Annotated[
+        str, typer.Option(help="Largest slowdown with which a comparison passes, such as 10% or 0.1.")
+    ] = "10%",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the workloads and exit.")] = False,
 ) -> None:

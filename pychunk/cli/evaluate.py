@@ -62,9 +62,9 @@ def evaluate(
         str,
         typer.Argument(
             metavar="DATASET",
-            help="Questions: SQuAD JSON; a folder with questions.csv and .md files of reference spans; Wikipedia "
-            "articles (.parquet) for section starts; JSONL, JSON or CSV with question, answers, document; UNLP "
-            "leaflets.",
+            help="Questions with answers and documents (JSONL, JSON or CSV); SQuAD (JSON); a folder with .md files and "
+            "a questions.csv of reference spans in them; the folder of the UNLP leaflets; or Wikipedia articles "
+            "(.parquet), to compare chunks with the starts of sections.",
         ),
     ],
     methods: Annotated[
@@ -74,7 +74,7 @@ def evaluate(
             "--method",
             metavar="METHOD[:OPTION=VALUE,...]",
             help=f"Method to compare; may be repeated; default: {' '.join(_METHODS)}. Name a method of your own as "
-            "module:Class[:OPTION=VALUE,...], or as module:function, which takes a text. "
+            "module:Class[:OPTION=VALUE,...], or as module:function, which turns a text into its chunks. "
             f"{hierarchies.NAME} holds all levels in one index and takes levels={hierarchies.LEVELS}, "
             "pooling=tokens|compressor and plan=learned|rules|fixed|llm, or plan=LEVEL or LEVEL+LEVEL.",
         ),
@@ -88,7 +88,8 @@ def evaluate(
     augment: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WAY", help="Context to index with each chunk: head, title, ..., or none; may be repeated."
+            metavar="WAY",
+            help="Context to index with each chunk, as in pychunk index --augment, or none; may be repeated.",
         ),
     ] = None,
     answer: Annotated[
@@ -99,7 +100,7 @@ def evaluate(
     ] = False,
     document_weight: Annotated[
         list[float] | None,
-        typer.Option(min=0, help="Weight of the whole document's score relative to the chunk's; may be repeated."),
+        typer.Option(min=0, help="Weight of a whole document's score relative to its chunks' scores; may be repeated."),
     ] = None,
     rewrite: Annotated[
         list[str] | None,
@@ -131,7 +132,8 @@ def evaluate(
         ),
     ] = None,
     with_peers: Annotated[
-        bool, typer.Option("--peers", help="Also compare the chunkers of other packages, at equal mean length.")
+        bool,
+        typer.Option("--peers", help="Also compare the chunkers of other packages, at the same mean length of chunks."),
     ] = (False),
     stemmer: Annotated[
         str | None, typer.Option(help="Language of BM25's stemmer, or none; default: english, or none for n-grams.")
@@ -252,7 +254,7 @@ def _method(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _reranker(name: str | None, told: LLMReport) -> Any:
-    """Return the value for a search: a function if an LLM is asked, else the name."""
+    """Return the reranker as a search takes it: a function if the reranker asks an LLM, else its name."""
     if name not in _ASKED or told.llm is None:
         return name
     from ..llm.llm_reranker import Listwise, Logprob
@@ -261,7 +263,7 @@ def _reranker(name: str | None, told: LLMReport) -> Any:
 
 
 def _rewriter(name: str | None, told: LLMReport) -> Any:
-    """Return the value for a search: a function if an LLM is asked, else the name."""
+    """Return the query rewriting as a search takes it: a function if the rewriting asks an LLM, else its name."""
     if name not in _REWRITING or told.llm is None:
         return name
     from ..llm.query_generation import Hyde, MultiQuery

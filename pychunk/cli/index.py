@@ -109,9 +109,10 @@ def index(
         str | None,
         typer.Option(
             metavar="tokens|compressor|FOLDER",
-            help="Way to make the vectors of levels: tokens (default) takes the mean of the sentences' vectors. "
-            "compressor takes the compression encoder, which finds sections and documents better (only with the "
-            "static encoder, in English). FOLDER is a compressor trained for the encoder. The index remembers it.",
+            help="Pooling of sentences' vectors into the vectors of levels. tokens (default) takes their mean. "
+            "compressor takes the compression encoder, which finds sections and documents better than the mean (only "
+            "with the static encoder, in English). FOLDER is a compressor trained for the encoder. The index remembers "
+            "the choice.",
         ),
     ] = None,
     source_kind: Annotated[str, typer.Option(help=f"Kind of the inputs: {', '.join(KINDS)}, or auto.")] = "auto",
@@ -122,7 +123,7 @@ def index(
         typer.Option(help="Action on rows with the same id: raise, or merge consecutive ones into one document."),
     ] = "raise",
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents from the index that are in none of the inputs.")
+        bool, typer.Option("--prune", help="Remove from the index the documents that are in none of the inputs.")
     ] = False,
     rehash: Annotated[
         bool, typer.Option("--rehash", help="Read every file again, even if its size and times are unchanged.")
@@ -423,11 +424,11 @@ def _batches(
     encoder, vectors = facts["encoder"]["name"], facts["vectors"]
     if levels is not None and vectors != "chunk":
         raise ValueError(
-            "--levels needs an index with chunk vectors, which score each level by itself; this one has "
-            f"{vectors} vectors: name a new folder, without --vectors"
+            "--levels needs an index with chunk vectors, because only these score each level separately; this "
+            f"index has {vectors} vectors: name a new folder, and leave out --vectors"
         )
     if vectors == "both":
-        raise ValueError("an index with both kinds of vectors takes chunks only in Python; see pychunk.Index.add")
+        raise ValueError("only pychunk.Index.add in Python can add chunks to an index with both kinds of vectors")
     are_tables = kind not in KINDS or KINDS[kind].is_table  # files of chunks are tables
     chunk_files = [path for path in inputs if are_tables and _holds_chunks(path)]
     if chunk_files and len(chunk_files) < len(inputs):
@@ -506,8 +507,8 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
     own = "tokens" if compressor is None else compressor.fingerprint
     if known is not None and own != known:
         raise ValueError(
-            f"this index pools the vectors of its levels by {known}, not by {own} as with --pooling {chosen}: leave it "
-            "out, name the folder of that compressor, or build a new index"
+            f"this index pools the vectors of its levels by {known}, not by {own} (--pooling {chosen}): leave out "
+            "--pooling, name the folder of the index's compressor, or build a new index"
         )
     return chosen
 

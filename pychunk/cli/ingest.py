@@ -62,15 +62,17 @@ def command(
     kind: Kind = "auto",
     reading: ReaderOptions,
     summaries_out: Annotated[
-        bool, typer.Option("--summaries-out", help="pic: also write the summary of each document, to _summaries.")
+        bool,
+        typer.Option("--summaries-out", help="Also write the summary of each document to _summaries (method pic)."),
     ] = False,
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Cut a sample of N documents, those whose ids hash lowest with --seed; reads the source twice."
+            min=1,
+            help="Segment only a sample: the N documents whose ids have the lowest hashes. Reads the source twice.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the hashes for --sample.")] = 0,
     shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text in a shard.")] = 128.0,
     compression: Annotated[str, typer.Option(help=f"Compression of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
     resume: Annotated[

@@ -65,7 +65,10 @@ class LLMOptions:
         return self.opened(asks_a_model(options))
 
     def opened(self, asks: bool, others: str = "") -> LLM | None:
-        """Return the client if an LLM is asked. For the error, ``others`` names further options that ask one."""
+        """Return the client if ``asks``, else None.
+
+        ``others`` names further options by which a command asks an LLM, for the error message.
+        """
         if not asks:
             given = [name for name, value in vars(self).items() if value not in (None, False)]
             if given:

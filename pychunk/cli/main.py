@@ -30,8 +30,8 @@ COMMANDS = {
     "bench": ("bench", "bench"),
     "backend": ("info", "backend"),
 }
-#: The line about each command in the list of commands, so that its width is at most 80 columns. To take the lines from
-#: the commands' help, all commands would have to be imported.
+#: The line about each command in the list of commands, short enough for a list of 80 columns. The lines are not taken
+#: from the commands' own help, because all commands would have to be imported for that.
 IN_SHORT = {
     "segment": "Cut documents into chunks: show them, or write them to a file.",
     "view": "Show chunks, scores and sizes on one page of HTML.",
@@ -95,7 +95,7 @@ def _command(name: str) -> Any:
     try:
         module = importlib.import_module(f".{file}", __package__)
         loaded()
-    except KeyboardInterrupt:  # exit without a message, as while the other modules load
+    except KeyboardInterrupt:  # Ctrl-C ends the command without a message here, as it does during other imports
         sys.exit(130)
     found = getattr(module, called)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)

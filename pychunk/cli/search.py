@@ -24,7 +24,7 @@ from .shared.errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")
 #: The line above the hits if their scores are comparable between spans of all sizes.
-_BITS = "scores are bits: +1 is half as likely by chance; good hits may also be below 0 (pychunk search --help)"
+_BITS = "scores are in bits: 1 more is half as likely by chance; good hits may also be below 0 (pychunk search --help)"
 _REWRITES = ("feedback", "hyde", "multi")
 _OPTIONS = (
     ", which only Index.search takes, in Python; on the command line, write the possible answers after the question"
@@ -54,8 +54,8 @@ def search(
         typer.Option(
             metavar="CONDITION",
             help="Filter on columns, such as language=en or \"year >= 2015 and tags in ('art', 'law')\", with and, or, "
-            "not, brackets and is null. May be repeated: hits meet all conditions, but of several COLUMN=VALUE on one "
-            "column only one.",
+            "not, brackets and is null. May be repeated: a hit must meet all conditions. If several are COLUMN=VALUE "
+            "with the same column, it must meet one of these.",
         ),
     ] = None,
     levels: Annotated[
@@ -78,13 +78,15 @@ def search(
         str,
         typer.Option(
             metavar="N|subtree|section",
-            help="Also return N chunks before and after each hit, its subtree in the tree of headings, or its whole "
-            "section.",
+            help="Also return with each hit the N chunks before and after it (N), its subtree in the tree of headings "
+            "(subtree), or its whole section (section).",
         ),
     ] = "0",
     words: Annotated[
         int | None,
-        typer.Option(min=1, help="Most words in all hits of a query. The search skips hits longer than what is left."),
+        typer.Option(
+            min=1, help="Largest number of words in all hits of a query. The search skips hits that would exceed it."
+        ),
     ] = None,
     parents: Annotated[
         bool, typer.Option("--parents", help="Also return the chunks above each hit in the tree of headings.")
@@ -92,7 +94,7 @@ def search(
     document_weight: Annotated[
         float,
         typer.Option(
-            min=0, help="Weight of the whole document's score relative to the chunk's; use 1 if chunks are pages."
+            min=0, help="Weight of a whole document's score relative to its chunks' scores; use 1 if chunks are pages."
         ),
     ] = SEARCH.document_weight,
     rewrite: Annotated[
@@ -121,7 +123,7 @@ def search(
         float | None,
         typer.Option(
             help="Return only hits with at least this score. Dense and sparse scores are at most 1, hybrid scores at "
-            "most 2.5. Bits (two levels, --plan) and a reranker's scores may be below 0."
+            "most 2.5. Scores in bits (two levels, --plan) and a reranker's scores may be below 0."
         ),
     ] = None,
     as_json: Annotated[

@@ -36,7 +36,10 @@ class PairScorer(ExportedModel):
     def __init__(self, path: str | Path, *, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs") -> None:
         super().__init__(path, task, runtime, "logits")
         if self.session.rank != 2:
-            raise ValueError(f"{self.path / self.facts.model} has no logits of a head for {task}")
+            raise ValueError(
+                f"{self.path / self.facts.model} has no logits [pairs, classes]; export the model again, with "
+                f"a head for {task}"
+            )
 
     @property
     def threshold(self) -> float | None:

@@ -62,9 +62,9 @@ class ExportedModel:
 
     @property
     def fingerprint(self) -> str:
-        """The name of the model with a hash of its weights, and its runtime.
+        """The name of the model with hashes of its weights and prompts, and with the runtime if that is OpenVINO.
 
-        Results of models with equal fingerprints can be compared.
+        Results of models with equal fingerprints can be compared. OpenVINO's differ from those of other runtimes.
         """
         own = self.facts.fingerprint
         return f"{own}:openvino" if self.placement.runtime == "openvino" else own
@@ -142,7 +142,7 @@ class ExportedModel:
         if around >= plain.max_length:
             raise ValueError(
                 f"{self.path}: the prompt {prompt!r:.60} takes {around} of the {plain.max_length} tokens that the "
-                "model reads: export it with a shorter one"
+                "model reads: export the model with a shorter prompt"
             )
         return replace(plain, prefix=(*plain.prefix, *own))
 

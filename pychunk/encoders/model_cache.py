@@ -1,8 +1,8 @@
 """A cache with one copy of each model in a process, shared by all callers with the same files and placement.
 
 A model is identified by the contents of its facts file, which holds the checksums of its other files. If a model is
-exported again to the same path, the cache therefore loads it again. The cache finds every model that is still
-referenced. It also keeps the models used last while nothing references them.
+exported again to the same path, the cache therefore loads it again. The cache finds every model that a caller still
+references. It also keeps the models that were used last, even if no caller references them any more.
 """
 
 from __future__ import annotations

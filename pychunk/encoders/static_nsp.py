@@ -52,7 +52,7 @@ class StaticPairs:
 
     @property
     def threshold(self) -> float:
-        """The threshold stored with the network, which is the mean probability over the training articles."""
+        """The threshold stored with the network: its mean next-sentence probability on the training articles."""
         return float(self.facts["threshold"])
 
 

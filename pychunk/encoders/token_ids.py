@@ -30,7 +30,7 @@ class Tokenizer(Protocol):
 
 
 class WordPieceTokenizer:
-    """BERT's tokenizer, implemented by the native core, which also counts the tokens of budgets."""
+    """BERT's tokenizer, implemented by the native core; it also counts the tokens that are compared with budgets."""
 
     def __init__(self, path: Path) -> None:
         self.vocabulary, self.tokenizer_options = load_vocabulary(path)
@@ -64,7 +64,9 @@ class OtherTokenizer:
         try:
             from tokenizers import Tokenizer as Loaded
         except ImportError as error:
-            raise ImportError(f'{path} is not WordPiece; it needs: pip install "pychunk-native[onnx]"') from error
+            raise ImportError(
+                f'{path} is a tokenizer of another kind than WordPiece; it needs: pip install "pychunk-native[onnx]"'
+            ) from error
         try:
             self._loaded: Any = Loaded.from_file(str(path))
         except Exception as error:  # The package itself raises Exception.
@@ -87,7 +89,7 @@ class OtherTokenizer:
     def count_spans(self, text: bytes, bounds: I64, byte_spans: bool) -> tuple[I64, I64 | None]:
         """Count the tokens of n consecutive spans of UTF-8, without white space at their edges.
 
-        csrc/tokens/wordpiece.h describes the native twin.
+        csrc/tokens/wordpiece.h describes the native function that does the same for WordPiece.
 
         Returns:
             Offsets int64[n + 1]: the tokens of span i are ``offsets[i]`` to ``offsets[i + 1]``. With ``byte_spans``
@@ -116,7 +118,9 @@ class OtherTokenizer:
         pair, word = self._loaded.encode("a", "a").ids, self._loaded.encode("a", add_special_tokens=False).ids
         found = [i for i in range(len(pair)) if word and pair[i : i + len(word)] == word]
         if len(found) != 2:
-            raise ValueError("the tokenizer does not show which special tokens are around a pair of sentences")
+            raise ValueError(
+                "the tokenizer must keep both words of a test pair, to show the special tokens around them"
+            )
         first, second = found
         parts = {
             "prefix": tuple(pair[:first]),
@@ -125,7 +129,9 @@ class OtherTokenizer:
         }
         single = self._loaded.encode("a").ids
         if single != [*parts["prefix"], *word, *parts["suffix"]]:
-            raise ValueError("special tokens around one sentence differ from those around two")
+            raise ValueError(
+                "the special tokens before and after one sentence must equal those before and after a pair of sentences"
+            )
         pads = [self._loaded.token_to_id(token) for token in ("[PAD]", "<pad>", "<|padding|>", "<|endoftext|>")]
         return {**parts, "pad": next((pad for pad in pads if pad is not None), 0)}
 

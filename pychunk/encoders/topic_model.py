@@ -67,11 +67,12 @@ class TopicModel:
             )
 
     def threshold(self, size: float) -> float:
-        """Return the threshold for chunks of ``size`` tokens on average; a cut is made where the affinity is below it.
+        """Return the threshold for chunks of ``size`` tokens on average.
 
-        Thresholds were measured for several sizes on articles that were held out from training. For a size between two
-        of these, the threshold is interpolated linearly over the logarithm of the size. Beyond the largest or smallest
-        measured size, the threshold of that size holds.
+        The network computes an affinity for each gap between two sentences. A cut is made at each gap whose affinity is
+        below the threshold. Thresholds were measured for several sizes on articles that were held out from training.
+        For a size between two of these, the threshold is interpolated linearly over the logarithm of the size. Beyond
+        the largest or smallest measured size, the threshold of that size is used.
         """
         sizes, found = zip(*self.facts["thresholds"], strict=True)
         return float(np.interp(np.log2(size), np.log2(sizes), found))

@@ -47,7 +47,7 @@ def _check(tokens: list[str], unknown: str, path: Path) -> None:
     seen: dict[str, int] = {}
     for row, token in enumerate(tokens):
         if token in seen:
-            raise ValueError(f"{path}: token {token!r} occurs twice, as {seen[token]} and {row}")
+            raise ValueError(f"{path}: token {token!r} occurs twice, with the ids {seen[token]} and {row}")
         seen[token] = row
 
 

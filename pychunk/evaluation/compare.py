@@ -83,7 +83,9 @@ def _dataset(documents: Any, questions: Any) -> datasets.Dataset:
         given = [str(number) for number in range(len(documents))], list(documents)
     wrong = next((number for number, text in enumerate(given[1]) if not isinstance(text, str)), None)
     if wrong is not None:
-        raise TypeError(f"documents must be texts; got {given[1][wrong]!r:.80} for {given[0][wrong]!r:.80}")
+        raise TypeError(
+            f"documents must be texts; got {given[1][wrong]!r:.80} for the document {given[0][wrong]!r:.80}"
+        )
     if isinstance(questions, (str, os.PathLike)):
         return datasets.questions_of(questions, given)
     return datasets.questions_from(

@@ -225,7 +225,10 @@ def _places(text: str, answers: Iterable[Any]) -> tuple[Span, ...] | None:
 
 
 def _astray(count: int, of: int, key: str) -> list[str]:
-    """Return a note about the questions whose answers are not at their given places, or no note if there is none."""
+    """Return a list with a note about the ``count`` questions whose answers are not at the places that ``key`` states.
+
+    The list is empty if ``count`` is 0.
+    """
     if not count:
         return []
     which = "1 question has its answer" if count == 1 else f"{count} questions have their answers"
@@ -269,8 +272,9 @@ def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> 
     The texts may be at any depth below the folder. With ``pdf``, or if there are no texts, the files <Doc_ID>.pdf are
     read instead (extra ``docs``).
 
-    A page mark is a line ``===== Page 3 =====``. It follows its page. If text follows the last mark, each mark precedes
-    its page instead. Marks are not part of the documents. If the table names the right option, the answer is its text.
+    A page mark is a line ``===== Page 3 =====`` after the text of page 3. But if text follows the last mark of a file,
+    each mark precedes the text of its page. Marks are not part of the documents. If the table names the right option,
+    the answer is the text of that option.
     """
     folder = Path(folder)
     files = [] if pdf else sorted(folder.rglob("*.txt"))

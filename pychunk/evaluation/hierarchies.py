@@ -34,7 +34,10 @@ BEST = 5
 
 @dataclass(frozen=True)
 class LevelPlans:
-    """The levels searched for each question, the milliseconds of a plan (None without a planner), and failed plans."""
+    """The levels searched for each question, the mean time of a plan, and the number of plans that failed.
+
+    The time is in milliseconds, and None without a planner.
+    """
 
     pairs: list[tuple[str, str]]
     milliseconds: float | None
@@ -62,7 +65,8 @@ def by_levels(
     """
     if data.kind == "boundaries":
         raise ValueError(
-            f"{NAME} has the boundaries of all its levels at once; compare a method instead, such as structure"
+            f"{NAME} cannot be compared by boundaries, because each of its levels has its own; "
+            "name a method, such as structure"
         )
     if encoder.index["encoder"] is None:
         raise ValueError(f"{NAME} needs an encoder given by its name or folder; got {encoder.name}")
@@ -124,7 +128,10 @@ def ranked(
     mode: Any,
     ranking: Ranking,
 ) -> tuple[I64, F32]:
-    """Rank chunks as :meth:`pychunk.Index.rank` does, each query at its levels. Equal levels share a call."""
+    """Rank chunks as :meth:`pychunk.Index.rank` does, each query at its levels.
+
+    Queries with equal levels share a call.
+    """
     rows, scores = np.full((len(queries), depth), -1, np.int64), np.full((len(queries), depth), np.nan, np.float32)
     for pair in sorted(set(pairs)):
         own = [number for number, each in enumerate(pairs) if each == pair]
@@ -144,9 +151,11 @@ def searched(
 
 
 def chosen(chunked: SystemChunks, rows: I64, told: LevelPlans) -> dict[str, Any]:
-    """Return the share of best hits with each finest level, and of plans with each finest and each coarsest level.
+    """Return the shares of the best hits and of the plans by level.
 
-    The result also has the mean number of words in a hit, and the number of plans that failed.
+    ``hits`` has, for each level, the share of the best hits whose finest level it is. ``finest`` and ``coarsest`` have
+    the share of the plans whose finest, or whose coarsest, level it is. The result also has the mean number of words in
+    a hit, and the number of plans that failed.
     """
     assert chunked.levelled is not None
     names = chunked.levelled.names

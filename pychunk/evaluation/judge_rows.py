@@ -1,4 +1,4 @@
-"""Rows of a report: a model's verdicts on chunks, the same counted without a model, and their agreement."""
+"""Rows of a report: a model's verdicts on chunks, verdicts counted without a model, and the agreement of both."""
 
 from __future__ import annotations
 

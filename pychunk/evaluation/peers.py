@@ -94,7 +94,7 @@ def available() -> tuple[list[Peer], list[MissingPeer]]:
             peer.chunker(10, _probe)("A short text. It has three sentences. They are used to try a peer.")
         except metadata.PackageNotFoundError:
             absent.append(MissingPeer(peer.name, f"not installed: {peer.install}"))
-        except Exception as error:  # whatever stops a peer is the reason for its missing row
+        except Exception as error:  # the report gives any error of a peer as the reason why its row is missing
             absent.append(MissingPeer(peer.name, f"{peer.version}: {type(error).__name__}: {error}"))
         else:
             usable.append(peer)
@@ -137,7 +137,7 @@ def _end(spans: list[Span]) -> int:
 
 
 def _no_encode(texts: list[str]) -> npt.NDArray[np.float32]:
-    raise AssertionError("a peer that does not embed asked for vectors")
+    raise AssertionError("a chunker that should not need vectors asked for them")
 
 
 def _probe(texts: list[str]) -> npt.NDArray[np.float32]:

@@ -27,8 +27,8 @@ class Strategy:
         rewrite, rerank: The names or functions for the stages :class:`pychunk.index.Rewrite` and
             :class:`pychunk.index.Rerank`, or None. ``rewrite="options"`` adds the options of a multiple-choice question
             to the query.
-        depth: The number of hits that ``rerank`` orders again. With ``rerank``, a search returns no more hits than
-            that, but at least 20.
+        depth: The number of hits that ``rerank`` orders again. With ``rerank``, a search returns this number of hits,
+            or 20 if this number is smaller.
 
     Example:
         >>> str(Strategy("sparse", augment="head", document_weight=1.0))

@@ -36,8 +36,8 @@ from .systems import Encoder, SystemChunks, count_tokens, pooled
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The ways to search chunks. hybrid uses their best sentence and BM25, dense only their best sentence, sparse only
-#: BM25. recipe encodes their text as a whole, as most pipelines do, and recipe+bm25 adds BM25.
+#: The ways to search chunks. dense scores a chunk by the vector of its best sentence, sparse by BM25, hybrid by both.
+#: recipe encodes each chunk's text as a whole, as most pipelines do, and recipe+bm25 adds BM25.
 MODES = tuple(STRATEGIES)
 CUTOFFS = (1, 3, 5, 20)
 #: The cutoffs for pages, as in the UNLP paper.
@@ -119,7 +119,7 @@ def retrieve(
     create = {key: value for key, value in options.items() if key != "ranking"}
     ranking = options.get("ranking") or Ranking()
     if ranking.document_weight != SEARCH.document_weight:
-        raise ValueError("document_weight belongs to a mode: pass Strategy(document_weight=...) in place of Ranking's")
+        raise ValueError("document_weight cannot be set in Ranking here: pass Strategy(document_weight=...) instead")
     ranking = replace(ranking, document_weight=strategy.document_weight)
     recipe = strategy.recipe
     if levelled is not None:
@@ -188,7 +188,10 @@ def _searched(lists: Sequence[Sequence[Any]], depth: int) -> tuple[I64, I64 | No
 
 
 def measure(found: SearchResults, data: Dataset, encoder: Encoder) -> tuple[dict[str, F64], F64]:
-    """Return (float64[q] by measure, float64[q, budgets]: the share that is found within each of BUDGETS)."""
+    """Return the values of each measure, float64[questions], and the hits within budgets, float64[questions, budgets].
+
+    Hits within budgets are, for each question, the share of what it asks for that is found within each of BUDGETS.
+    """
     values, within = {"answers": _answers, "references": _references, "pages": _pages}[data.kind](found, data)
     top = found.rows[:, :5]
     if data.kind == "answers":

@@ -247,7 +247,8 @@ def by_method(
 def _with_vectors(table: pa.Table, data: Dataset, encoder: Encoder) -> pa.Table:
     """Return the table with vectors of its sentences by the encoder, which encodes each once for all systems.
 
-    A piece of a sentence that was cut has the vector of the whole sentence, as with :class:`pychunk.Vectors`.
+    If a chunk ends inside a sentence, both parts of it get the vector of the whole sentence, as with
+    :class:`pychunk.Vectors`.
     """
     spans, vectors = encoder.sentences(data)
     first = np.concatenate([[0], np.cumsum([len(own) for own in spans])])

@@ -32,7 +32,7 @@ def near(scores: F32, thresholds: F64, counts: I64, margin: float) -> Mask:
 
 
 def sentences_near(scores: F32, thresholds: F64, documents: I64, margin: float, *, pairs: bool) -> Mask:
-    """Return a mask of the n sentences with a score near its threshold, bool[n].
+    """Return a mask of the n sentences with a score near their document's threshold, bool[n].
 
     There is one score for each sentence, or with ``pairs`` one for each pair of neighbouring sentences. A pair's score
     marks both sentences.

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from .._engine.engine import Engine
     from ..encoders.registry import VectorEncoder
 
-    #: A table of token vectors, token ids and the ids' offsets, from which a kernel computes vectors of sentences.
+    #: The input of a kernel for sentence vectors: (table of token vectors, token ids, offsets of the sentences in the
+    #: ids).
     Bag = tuple[Array, Array, Array]
 
 F32 = npt.NDArray[np.float32]

@@ -64,18 +64,18 @@ class Models:
 
     @property
     def use_transformer(self) -> bool:
-        """Return whether a transformer runs, which takes a thousand times as long as the static encoder."""
+        """True if a transformer runs, which takes a thousand times as long as the static encoder."""
         return not all(model.in_engine for model in self.in_use)
 
     @property
     def cuts_by_static(self) -> bool:
-        """Return whether vectors of the static encoder decide where documents are cut."""
+        """True if vectors of the static encoder decide where documents are cut."""
         cutter = self.pairs or (self.cutter if self._cuts_by_vectors else None)
         return cutter is not None and cutter.in_engine
 
     @property
     def returns_static(self) -> bool:
-        """Return whether vectors of the static encoder are returned."""
+        """True if vectors of the static encoder are returned."""
         return self._fills_table and self.table.in_engine
 
     def _words(self) -> TokenTable:
@@ -86,7 +86,7 @@ class Models:
         model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         own = model.tokenizer
         if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
-            # If both tokenizers make the same tokens, the engine also fills the table from the static encoder's.
+            # If both make the same tokens, those of the static encoder also serve the engine to fill the table.
             return self.cutter.tokenizer if own.equals(self.cutter.tokenizer) else own
         return own
 

@@ -8,7 +8,7 @@ from typing import Any
 class AddResult(int):
     """The number of chunks that were added, with the numbers of added, kept, replaced and removed documents.
 
-    Results can be added up. Chunks without ids count as documents of their own.
+    Results can be added up. Each chunk without a document id counts as one document.
 
     Attributes:
         added: The number of documents that were not in the index before.

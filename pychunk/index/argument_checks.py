@@ -37,7 +37,7 @@ def finite(name: str, vectors: npt.NDArray[np.float32]) -> None:
 
 def _listed(name: str, values: Any, of: str) -> list[Any]:
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"{name} must be a list of {of}; got the single {values!r:.80}")
+        raise TypeError(f"{name} must be a list of {of}; got no list, but {values!r:.80}")
     # Arrow and NumPy convert their values themselves.
     plain = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)
     found = plain() if plain else list(values)

@@ -55,7 +55,7 @@ def _with_text_of_uuids(table: pa.Table) -> pa.Table:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Return the table without vectors, with the column types of ``segment``, which other sources may not use."""
+    """Return the table without vectors, its columns cast to the types that ``segment`` uses."""
     table = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     fields = []
     for field in table.schema:
@@ -163,7 +163,9 @@ def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
     try:
         return pa.unify_schemas([known, new], promote_options="permissive")
     except pa.ArrowTypeError as error:
-        raise ValueError(f"the chunks do not fit those in the index ({error}): cast the column first") from error
+        raise ValueError(
+            f"a column of the chunks has another type than in the index ({error}): cast it first"
+        ) from error
 
 
 def of_uuids(table: pa.Table) -> bool:
@@ -315,8 +317,7 @@ def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> p
     lists = _one(found["sentences"])
     start, end, vector = lists.flatten().flatten()
     offsets = np.cumsum(filled)
-    # The spans found count from the beginning of the chunk's text. A chunk that segment() did not make may begin with
-    # white space.
+    # The spans count from the beginning of the chunk's text, and the index stores positions in the document.
     shift = np.repeat(np.asarray(table["start"], np.int64), np.diff(offsets))
     items = pa.StructArray.from_arrays(
         [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]

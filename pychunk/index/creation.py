@@ -50,7 +50,7 @@ def options(vectors: str, dtype: str, kind: str, bm25: Bm25 | str | None) -> dic
 
 
 def options_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of :meth:`Index.create` from an index's manifest. The encoder is given by its fingerprint."""
+    """Return the options of :meth:`Index.create` from an index's manifest, with the fingerprint as the encoder."""
     terms = facts["terms"] or {"unit": None}
     kept = {name: facts[name] for name in ("vectors", "dtype", "kind")}
     kept |= {"encoder": facts["encoder"]["fingerprint"], "dim": facts["encoder"]["dim"], "terms": terms["unit"]}
@@ -74,7 +74,7 @@ def differences(info: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """
     known, asked = options_of(info), options_of(wanted)
     if asked["terms"] == "auto" and info["terms"] and info["terms"].get("version", 1) < 4:
-        # An index of an older version has no "auto", and keeps its analyzer.
+        # An index of an older version cannot have the terms "auto", so a request for "auto" accepts its analyzer.
         asked = {name: value for name, value in asked.items() if name not in ("terms", "ngram")}
     return [
         f"{name} is {known.get(name)!r}, not {value!r}"

@@ -107,15 +107,16 @@ class Index:
             vectors: The vectors that score a chunk. ``"sentence"`` (default): the vector of its best sentence.
                 ``"chunk"``: its own vector. ``"both"``: a weighted sum of the two scores.
             dtype: The type of stored vectors. ``"int8"`` takes one byte a number, with errors of at most 1/254 of the
-                vector's largest number; on SQuAD this loses no hit. ``"float16"`` takes twice the size and twice the
-                time for one query; cosines change by less than 0.001. ``"float32"`` stores vectors unchanged.
+                vector's largest number; on SQuAD this loses no hit. ``"float16"`` takes twice the space of ``"int8"``,
+                and twice its time for one query; it changes cosines by less than 0.001. ``"float32"`` stores vectors
+                unchanged.
             kind: The search for the nearest vectors. ``"flat"``: an exact scan; nothing is built. ``"pq"``: product
                 quantization, whose codes are built in one scan and take 24 bytes for a vector of 256 numbers.
                 ``"hnsw"``: a graph, whose building takes minutes for a million vectors. ``"auto"``: flat up to 512 MB
                 of vectors (two million of 256 bytes), else ``"pq"``.
             bm25: The terms that BM25 counts: ``"auto"`` (words, and character n-grams of words that are not English),
                 ``"words"``, ``"ngrams"``, or a :class:`pychunk.index.Bm25`; None for an index without BM25.
-            dim: The width of vectors from the caller, with ``encoder=None``.
+            dim: The number of dimensions of the vectors that the caller passes, with ``encoder=None``.
             placement: The device, threads and runtime of queries: a :class:`pychunk.Placement`, or the name of a
                 device. With ``"cuda"`` a flat index is searched on the GPU, by a GPU build of FAISS or by torch.
             accuracy: See :meth:`open`.
@@ -123,7 +124,7 @@ class Index:
 
         Raises:
             ValueError: An option is out of range, or the folder holds other files or an index. With ``exist_ok``, an
-                existing index is an error only if its options differ; the message names those that do.
+                existing index is an error only if its options differ; the message names the options that differ.
             ImportError: ``kind`` is ``"hnsw"``, and FAISS is not installed.
         """
         if accuracy is not None:
@@ -132,7 +133,7 @@ class Index:
         if dim is not None:
             argument_checks.whole("dim", dim, 1)
         if encoder is None and dim is None:
-            raise ValueError("with encoder=None the width of the vectors must be given: dim=")
+            raise ValueError("encoder=None needs the width of the vectors: pass dim=")
         where = Placement.of(placement)
         made = registry.vector_encoder(encoder, where.for_models) if encoder is not None else None
         if made is not None and dim not in (None, made.dim):
@@ -203,7 +204,7 @@ class Index:
 
         Raises:
             ValueError: There is no index, a newer version saved it, a file is damaged or missing, or ``encoder`` is not
-                the one that made its vectors. The message says which.
+                the encoder of the index's vectors. The message says which.
         """
         if verify not in (True, False, "headers"):
             raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
@@ -237,7 +238,7 @@ class Index:
         found._encoder_name = wanted
         return found
 
-    # What an index is
+    # Facts and contents
 
     @property
     def _contents(self) -> IndexWriter:
@@ -263,7 +264,7 @@ class Index:
 
     @property
     def replaced(self) -> int:
-        """The number of chunks that were added since the last save and have been replaced or removed since."""
+        """The number of chunks that were added after the last save, and have already been replaced or removed again."""
         return self._contents.replaced
 
     @property
@@ -277,7 +278,8 @@ class Index:
 
         ``recall``, with kind ``"pq"``, maps ``"sentences"`` and ``"chunks"`` to the recall of their codes: the share of
         the ten nearest vectors that a search found, measured for a sample when the codes were made. ``pooling``, in an
-        index of levels, is ``"tokens"`` or the fingerprint of the compressor that made the vectors.
+        index of levels, says how the vectors of nodes were computed: ``"tokens"`` for means weighted by tokens, or the
+        fingerprint of a compressor.
         """
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
@@ -387,33 +389,35 @@ class Index:
         documents: Digests | None = None,
         on_duplicate: str = "raise",
     ) -> AddResult:
-        """Add chunks, which replace the earlier chunks of documents with the same ids, or equal chunks if without ids.
+        """Add chunks, which replace earlier chunks with the same document ids, or without ids, equal earlier chunks.
 
         A document that is added again keeps the values of metadata columns that you do not pass again. A value that you
         pass as null replaces the earlier value.
 
         Args:
             chunks: The result of :func:`pychunk.segment`, or a chunk table that was read from a file. If the chunks
-                have no vectors, the index encodes each chunk by itself. ``segment(..., vectors="sentence")`` instead
-                keeps vectors that the method has computed, and encodes a sentence whole if two chunks share it.
+                have no vectors, the index encodes each chunk by itself. With ``segment(..., vectors="sentence")``, the
+                index instead stores the sentence vectors of the segmentation. They need not be computed twice, and a
+                sentence that two chunks share was encoded as a whole.
             metadata: Columns to filter by, in a mapping or a table, with one value for each document of the batch; or
                 names of columns of the chunk table. The index keeps all columns of the chunk table
                 (``segment(metadata_columns=...)``), whether or not you name them.
-            documents: Digests of all that the chunks were made of, for :meth:`diff`. A document whose text is blank
-                has no chunks; it still replaces the chunks of its id. With digests, metadata columns that you do not
-                pass are null.
+            documents: The digests of the documents and options from which the chunks were made, for :meth:`diff`. If a
+                document has no chunks, because its text is blank, the earlier chunks with its id are still removed.
+                With digests, metadata columns that you do not pass become null.
             on_duplicate: ``"raise"``: several documents with the same id in this call are an error. ``"merge"``: such
                 documents are parts of one document, such as rows of a table of paragraphs, and are joined with blank
-                lines (:func:`pychunk.index.merge.merged`). Either way they replace a document with that id in the
-                index.
+                lines between them (:func:`pychunk.index.merge.merged`). In both cases, a document that the index
+                already has under the same id is replaced.
 
         Returns:
             The number of chunks added. Its attributes are the numbers of new and of replaced documents.
 
         Raises:
-            ValueError: Vectors are missing and the index has no encoder, or they are not finite or of another encoder;
-                nodes of levels were pooled in another way than those in the index; two documents have the same id;
-                chunks do not belong to ``documents``; or another process is the writer.
+            ValueError: Vectors are missing and the index has no encoder; vectors are not finite, or come from another
+                encoder than the index's; the vectors of nodes were computed with another pooling than those in the
+                index; two documents have the same id; chunks do not belong to ``documents``; or another process is the
+                writer.
         """
         self._contents.begin_writing()
         table = chunk_tables.as_table(chunks)
@@ -509,7 +513,7 @@ class Index:
             warnings.warn(
                 f"the index {str(self.path)!r} was closed with changes that were not saved: they are gone. Call save() "
                 "before, or close(discard=True)",
-                stacklevel=3,  # The warning points to the call of close, or to the end of the block or last reference.
+                stacklevel=3,  # The warning then names the line of the caller.
             )
 
     def __reduce__(self) -> Any:
@@ -565,11 +569,11 @@ class Index:
                 ``gte``, ``lt``, ``lte``, ``in``). A text, ``"year >= 2015 and lang in ('de', 'en')"``, may use ``and``,
                 ``or``, ``not``, brackets and ``is null``. Or an expression of ``pyarrow.compute``. In a dict or a text,
                 a column of lists matches if one of its values does, and a comparison with null is false.
-            ids: The ids of the documents to search; all other documents are ignored. A number and its text are the
-                same id.
+            ids: The ids of the documents to search; all other documents are ignored. The number 7 and the text ``"7"``
+                are the same id.
             ranking: The combination of scores, levels and planner: :class:`pychunk.index.Ranking`.
-            expansion: The text around each hit and the word budget: a :class:`pychunk.index.Expansion`, or only its
-                attribute ``by``: the number of chunks on either side, ``"subtree"`` or ``"section"``.
+            expansion: The text around each hit and the word budget: a :class:`pychunk.index.Expansion`, or only the
+                value of its attribute ``by``: the number of chunks on either side, ``"subtree"`` or ``"section"``.
             stages: Query rewriting and reranking: at most one :class:`pychunk.index.Rewrite` and one
                 :class:`pychunk.index.Rerank`.
 
@@ -675,8 +679,9 @@ class Index:
             queries: The texts of the queries.
             max_words: The word budget of each query.
             look: Whether to search the finest and the coarsest level in a first pass, whose results planners read.
-            hits: The number of hits that the later search with ``fusion="levels"`` will request. The first pass already
-                finds as many best sentences by vector as that search needs.
+            hits: The number of hits that the later search with ``fusion="levels"`` will request. The first pass
+                computes as many of the best sentences by cosine as that search needs, so that it need not compute them
+                again.
         """
         terms = self._contents.layout.analyzer is not None
         ranking = RankingOptions("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
@@ -718,7 +723,9 @@ class Index:
             k, mode, where=None, ids=None, ranking=ranking, expansion=None, stages=(), threads=self._threads
         )
         if own.plan is not None or own.min_score is not None:
-            raise ValueError("rank cannot be combined with planner and min_score of its Ranking: use search")
+            raise ValueError(
+                "rank() does not support planner and min_score in its Ranking: leave them out, or call search()"
+            )
         chosen, threads, levels = own.ranking, own.threads, own.levels
         argument_checks.whole("k", k, 1)
         reader = self._queries(threads)
@@ -742,8 +749,8 @@ class Index:
     def table(self) -> pa.Table:
         """The table of all chunks by row, including removed ones, without vectors.
 
-        Its columns are memory-mapped, except integers, which have 32 bits on the disk. Converting them at the first use
-        takes 80 bytes of memory a chunk.
+        Its columns are memory-mapped, except columns of integers. Those are stored with 32 bits and converted to 64
+        bits at their first use, which takes 80 bytes of memory a chunk.
         """
         searcher = self._contents.searcher()
         return pa.table({}) if searcher.stored is None else searcher.table

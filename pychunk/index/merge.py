@@ -17,9 +17,9 @@ I64 = npt.NDArray[np.int64]
 
 #: The separator between the texts of two rows of a document.
 BETWEEN = "\n\n"
-#: Groups of columns that count from the beginning of a row's text. Each group has its columns, the column whose highest
-#: value says where the row's text ends, and what is added to that value to get the shift of the next row. Lines and
-#: pages count from 1. The blank line between rows begins no new page.
+#: Groups of columns that count from the beginning of a row's text, as (columns, last, more). The highest value of the
+#: column ``last`` shows where the row's text ends. This value plus ``more`` is added to the columns of the next row of
+#: the same document. Lines and pages count from 1. The blank line between rows begins no new page.
 _COUNTED = (
     (("start", "end"), "end", len(BETWEEN)),
     (("start_byte", "end_byte"), "end_byte", len(BETWEEN)),
@@ -34,8 +34,8 @@ def merged(table: pa.Table) -> pa.Table:
 
     The document's text consists of the texts of its rows in their order, each up to the end of its last chunk, with a
     blank line between them. Spans, lines, pages and the positions of chunks count in this text, and chunk ids are
-    computed from it. Its ``document_index`` is that of its first row with chunks. Other columns keep the values of each
-    row.
+    computed from it. The document gets the ``document_index`` of its first row that has chunks. Other columns keep the
+    values of each row.
 
     Args:
         table: Chunks with ids. Chunks with the same ``document_index`` and ``document_id`` form a row.
@@ -95,7 +95,7 @@ def merged(table: pa.Table) -> pa.Table:
 
 
 def _in_order(values: I64) -> I64:
-    """Return a number for each value, in the order of first appearance."""
+    """Return a number for each value, the same for equal values, counted in the order of first appearance."""
     _, first, code = np.unique(values, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[code.ravel()], np.int64)
 

@@ -32,8 +32,8 @@ class Bm25:
     """The terms of an index that BM25 counts, and its parameters.
 
     Attributes:
-        terms: ``"auto"``: words, and in addition character n-grams of words that are not English; ``"words"``; or
-            ``"ngrams"``.
+        terms: ``"auto"``: words, and in addition character n-grams of words that are not English. ``"words"``: only
+            words. ``"ngrams"``: only character n-grams.
         ngram: The length of an n-gram in characters.
         stemmer: The language of the stemmer, such as ``"english"``; None: words are not stemmed.
         stop_words: The words that are not counted.
@@ -64,23 +64,26 @@ class Ranking:
 
     Attributes:
         fusion: The combination of vectors and BM25 in mode hybrid. ``"score"``: cosine plus ``bm25_weight`` times BM25,
-            where BM25 is a share of the highest score that the query allows. ``"rrf"``: reciprocal ranks, in which the
-            rank by BM25 has the weight ``bm25_weight``. ``"levels"``, in an index of levels: scores that can be
-            compared between nodes of all sizes (:mod:`pychunk.index.levels.level_ranking`). A longer node must score
-            higher to come first; with a budget of words, nodes that no longer fit are skipped.
+            where BM25 is divided by the highest score that any text could have for the query. ``"rrf"``: reciprocal
+            ranks, in which the rank by BM25 has the weight ``bm25_weight``. ``"levels"``, in an index of levels: scores
+            that can be compared between nodes of all sizes (:mod:`pychunk.index.levels.level_ranking`). They include a
+            deduction for length, so a longer node comes first only if it matches the query better. With a budget of
+            words, nodes that no longer fit are skipped.
         bm25_weight: The weight of BM25, where the cosine has the weight 1.
         chunk_vector_weight: The weight of the chunk's own vector, from 0 to 1, if an index has both kinds of vectors or
-            with fusion ``"levels"``. The vector of its best sentence has the rest of 1.
-        document_weight: The weight with which the score of a chunk's document is added to the chunk's score. A
-            document's score is BM25 of all its chunks as one text, the mean of its three highest cosines, or in mode
-            hybrid both. Filters restrict which chunks are found, but a document's score counts all its chunks.
+            with fusion ``"levels"``. The vector of its best sentence has the weight 1 - ``chunk_vector_weight``.
+        document_weight: The weight with which the score of a chunk's document is added to the chunk's score. In mode
+            sparse, a document's score is the BM25 of all its chunks as one text. In mode dense, it is the mean of its
+            three highest cosines. In mode hybrid, both are added, with the weights of BM25 and cosine. Filters restrict
+            which chunks are found, but a document's score counts all its chunks.
         levels: The level to search in an index of levels, or a pair of the finest and the coarsest level, such as
             ``("paragraph", "section")``. Of nested hits, the search returns only the best.
         planner: The planner that chooses the levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``,
-            a function ``(query, metadata) -> (low, high)``, or the result of :meth:`pychunk.Index.plan`.
-            ``hit.scores["plan"]`` has the choice and its reason.
-        min_score: The least score of a returned hit. Cosines and BM25 are at most 1, hybrid scores at most 1 +
-            ``bm25_weight``.
+            a function ``(query, metadata) -> (finest level, coarsest level)``, or the result of
+            :meth:`pychunk.Index.plan`. ``hit.scores["plan"]`` has the choice and its reason.
+        min_score: The least score of returned hits; after a reranking, the least score by the reranker. With fusion
+            ``"score"`` and without ``document_weight``, scores by cosine or BM25 are at most 1, and hybrid scores at
+            most 1 + ``bm25_weight``.
     """
 
     fusion: Literal["score", "rrf", "levels"] = SEARCH.fusion
@@ -97,10 +100,11 @@ class Expansion:
     """The text around each hit that a search returns with it.
 
     Attributes:
-        by: A number: that many chunks of the same document on either side of the hit; in an index of levels, chunks of
-            the hit's level that no better hit has already brought. ``"subtree"``: all chunks below the hit in the tree
-            of headings (for chunks of method ``structure``). ``"section"``: the whole section of the hit. Of nested
-            subtrees, the search returns only the outermost, with its best hit, so there may be fewer than ``k`` hits.
+        by: A number: that many chunks of the same document on either side of the hit; in an index of levels, the chunks
+            are of the hit's level, and chunks that a better hit has already brought are left out. ``"subtree"``: all
+            chunks below the hit in the tree of headings (for chunks of method ``structure``). ``"section"``: the whole
+            section of the hit. Of nested subtrees, the search returns only the outermost, with its best hit, so there
+            may be fewer than ``k`` hits.
         max_words: The word budget of each query. Hits are added in rank order, each with as much text around it as
             fits; a hit that is longer than the rest of the budget is skipped. With ``"subtree"`` or ``"section"``, the
             budget goes first to the hits with the highest score for their length.

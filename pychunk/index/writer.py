@@ -37,7 +37,7 @@ _PIECE = 8192
 #: The number of chunks at which a part is full. It bounds what a writer holds in memory: postings take about 0.5 kB for
 #: a chunk of 100 words. A part may exceed it by one write, and its row numbers then still fit the 16 bits of postings.
 PART_CHUNKS = 65_536 - _PIECE
-#: If at least this number of small parts are at the end when the index is saved, they are rewritten as one part.
+#: If an index ends with at least this number of small parts when it is saved, they are rewritten as one part.
 _SMALL_PARTS = 8
 #: The share of removed chunks above which saving rewrites the rest.
 _SPARSE = 0.5
@@ -219,14 +219,14 @@ class IndexWriter:
             self.generation, self.dirty, self.register.changed = manifest["generation"], False, False
 
     def _written(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Write the present contents to the disk, and return (their manifest, their stored indexes, opened)."""
+        """Write the contents to the disk. Return (the manifest that describes them; the opened approximate indexes)."""
         folder = self.store.folder
         if len(self.removed) and self.removed.mean() > _SPARSE:
             self._compact()
         self._merge_small()
         if self._rows() != len(self.removed):
             raise RuntimeError(
-                f"{folder}: {self._rows()} chunks are there where {len(self.removed)} were added: nothing was saved; "
+                f"{folder}: {self._rows()} chunks were found, but {len(self.removed)} were added: nothing was saved; "
                 "open the index again, add what was not saved, and report this as a bug of pychunk"
             )
         manifest = dict(self.store.manifest)
@@ -556,7 +556,8 @@ class IndexWriter:
 def _analyzer(terms: dict[str, Any]) -> Analyzer:
     """Return the analyzer that a manifest describes.
 
-    In an index of an older version, the unit is "auto" only until chunks are added, so the newest analyzer is used.
+    An older version stored the unit "auto" only while an index had no chunks. The newest analyzer can therefore be
+    used.
     """
     version = VERSION if terms["unit"] == "auto" else terms.get("version", 1)
     return Analyzer(**{**terms, "version": version})

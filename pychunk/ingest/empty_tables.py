@@ -43,7 +43,8 @@ def tables_of(chunks: ChunkBatch) -> dict[str, pa.Table]:
 def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
     """Return one empty table for each folder, with every column that a batch of any kind has.
 
-    Its columns are in the same order as in the chunk table.
+    In the table of the chunks, the columns are in the order of ``COLUMNS``. In the other tables, they are in the order
+    in which they are first found.
     """
     order = {column.name: place for place, column in enumerate(COLUMNS)}
     found: dict[str, dict[str, pa.Field]] = {}
@@ -61,7 +62,10 @@ def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
 
 
 def fitted(table: pa.Table, empty: pa.Table) -> pa.Table:
-    """Return a table with all columns of ``empty``. Columns that the table lacks are added as nulls of their types."""
+    """Return a table with the columns of ``empty``.
+
+    Columns that the table lacks are added as nulls of their types. A column of nulls that has another type is replaced.
+    """
     types = {each.name: each.type for each in empty.schema}
     lacking = [
         each.name

@@ -316,7 +316,7 @@ class _Run:
         return part.with_letters(self._noted(chunks)).without_table(), chunks
 
     def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
-        """Return a dead letter for each document of which the LLM gave no usable answer for some part."""
+        """Return a dead letter for each document that has a part for which the LLM gave no usable answer."""
         notes = [each for each in chunks.errors if isinstance(each, PartialRowError)]
         return [DeadLetter(self.source.path, f"document {row}", reason, partial=True) for row, reason in notes]
 
@@ -415,7 +415,7 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     if different := told(manifest.facts, now):
         more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
         raise ValueError(
-            f"{folder} holds a run of something else: {'; '.join(different[:5])}{more}. Pass the same sources in the "
+            f"{folder} holds a different run: {'; '.join(different[:5])}{more}. Pass the same sources in the "
             "same order with the same options and versions, or choose another folder"
         )
     if not manifest.complete and not resume:

@@ -63,7 +63,8 @@ class BatchPart:
 class Range:
     """The batches of a source from ``batch`` up to, but not including, ``end`` (None: up to the last batch).
 
-    ``read`` and ``document`` are the numbers of documents in the batches before, in all and selected.
+    In the batches before this range, ``read`` is the number of all documents, and ``document`` is the number of
+    documents that ``limit`` and ``sample`` select.
     """
 
     batch: int = 0

@@ -32,7 +32,7 @@ class DocumentArguments:
     """The checked arguments for the documents of a batch.
 
     Attributes:
-        parts: Features by name, and ``cuts``.
+        parts: The features that the arguments were converted to, by name, and the caller's ``cuts``.
         characters: Names of the features whose positions are still in characters, each with the name of its argument.
     """
 

@@ -73,7 +73,7 @@ def columns_of_parsers(source: Any, said: Mapping[str, Any], structured: Callabl
 
     Such a column is recognized by its type, so a column of another type that happens to be called ``blocks`` is
     ignored. An argument of the caller has precedence. The blocks of plain prose, such as texts of dumps, are used only
-    by the method ``structure``. ``structured`` returns whether this method cuts. Other methods recognize headings and
+    if the method ``structure`` cuts, in which case ``structured`` returns true. Other methods recognize headings and
     list items of prose by its lines, as in text without blocks.
     """
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """The arguments with a value for each document, each declared once for all interfaces.
 
 Each declaration serves ``segment()``, ``Segmenter``, ``stream()``, ``ingest()``, Ray and Spark, and with ``flag`` also
-the command line. All of them take one value for each document, or the name of a column.
+the command line. Every argument takes one value for each document, or the name of a column.
 """
 
 from __future__ import annotations
@@ -69,11 +69,13 @@ class DocumentColumn:
         name: The keyword.
         text: A description of the values, for errors and ``--help``.
         flat: A function that checks the values of a call and returns features made of them, by name.
-        only: If only methods that require the argument (in ``wants``) may have it: these methods in words. Else "".
+        only: A phrase that names the methods that accept the argument, if all others reject it. Those are the methods
+            that list the argument in ``wants``. "" if every method accepts it.
         usual: The column of a table that is read if the method requires the argument and the caller passes none.
         flag: Whether the command line takes ``--column NAME=COLUMN``.
-        characters: The name of the feature if its positions are in characters; the engine takes them in bytes.
-        of_column: A function that turns an Arrow column into such values; None if the column holds them already.
+        characters: The name of the feature if its positions are in characters; the engine needs them in bytes.
+        of_column: A function that turns an Arrow column into values that ``flat`` accepts; None if ``flat`` accepts the
+            column itself.
     """
 
     name: str

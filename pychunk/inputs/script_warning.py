@@ -71,16 +71,16 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool]) ->
     _warned.update(new)
     told = []
     if new & {"cuts", "vectors"}:
-        they = {"cuts": "are cut by the vectors of single letters", "vectors": "have vectors that say little"}
+        they = {"cuts": "is cut by the vectors of single letters", "vectors": "has vectors that carry little meaning"}
         ways = {
             "cuts": "cut by a method without vectors (fixed, recursive, sentence, paragraph)",
             "vectors": "leave such text to BM25, by which an index finds it",
         }
         effects, remedies = (" and ".join(each[name] for name in each if name in new) for each in (they, ways))
-        to = " to a method that takes any (semantic, pic, cluster)" if "cuts" in new else ""
+        to = " to a method that takes any encoder (semantic, pic, cluster)" if "cuts" in new else ""
         told.append(
-            f"the static encoder knows English; other scripts {effects}. Pass a model of this language as encoder={to}"
-            f", or {remedies}"
+            f"the static encoder knows English; text in other scripts {effects}. Pass a model of this "
+            f"language as encoder={to}, or {remedies}"
         )
     if "budgets" in new:
         told.append(

@@ -36,7 +36,9 @@ def _whole(row: Any, name: str, document: int) -> IntArray:
     if found.size == 0:
         return found.astype(np.int64)
     if found.dtype.kind not in "iu" or (found.dtype == np.uint64 and found.max() >= 2**63):
-        raise ValueError(f"{name} of document {document} must be whole numbers of characters; got {str(row)[:60]}")
+        raise ValueError(
+            f"{name} of document {document} must be whole numbers (positions of characters); got {str(row)[:60]}"
+        )
     return found.astype(np.int64)
 
 
@@ -137,7 +139,7 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
         matrices = [array for array in arrays if array.ndim == 2]
         dims = {array.shape[1] for array in matrices if len(array)} or {array.shape[1] for array in matrices}
         if len(dims) > 1 or any(array.ndim != 2 and array.size for array in arrays):
-            raise ValueError("sentence_vectors must be float[n, d] with one d for all documents")
+            raise ValueError("sentence_vectors must be float[n, d] for n sentences, with the same d in all documents")
         dim = dims.pop() if dims else 1
         for row, array in enumerate(arrays):
             wanted = int(sentence_offsets[row + 1] - sentence_offsets[row])

@@ -189,7 +189,7 @@ class NoTextColumnError(ValueError):
 def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
     """Return the column that holds the text if the caller names none: the only one of ``strings``, else ``text``.
 
-    A single string column whose name is usual for ids, such as ``url``, is not taken for the text.
+    A single string column whose name is usual for ids, such as ``url``, is not taken as the text.
 
     Args:
         strings: Names of the string columns.
@@ -206,8 +206,8 @@ def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
         return "text"
     if of_ids:
         raise NoTextColumnError(
-            f"the only string column is {strings[0]!r}, which by its name holds no text: pass {_TEXT} with its name if "
-            "it does hold the text, or with the name of another column"
+            f"the only string column is {strings[0]!r}, whose name suggests ids or URLs, not text: pass {_TEXT} with "
+            "its name if it does hold the text, or with the name of another column"
         )
     raise NoTextColumnError(f"pass {_TEXT} to say which column holds the text; the string columns are: {listing}")
 
@@ -285,9 +285,9 @@ def _as_array(values: Any, name: str) -> pa.Array:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of a Python object, of which the values of one argument must all be.
+    """Return the kind of a Python object. All values of one argument must be of the same kind.
 
-    Whole numbers and floats are different kinds. In a list with a float, Arrow would turn 1 into 1.0.
+    Whole numbers and floats are different kinds, because in a list with a float, Arrow would turn 1 into 1.0.
     """
     if isinstance(value, str):
         return "str"

@@ -54,7 +54,7 @@ class PychunkChunker(BaseChunker):
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
         encoder = {name: more[name] for name in ("encoder", "placement") if name in more}
         if method == "nsp":
-            encoder.pop("encoder", None)  # Method nsp's encoder takes pairs of sentences, which no other does.
+            encoder.pop("encoder", None)  # Method sentence, below, cannot use nsp's encoder, which reads pairs.
         self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)
         super().__init__(self._count)
 

@@ -84,7 +84,7 @@ class BlockSegmenter:
         return BlockSegmenter(method, options, given, ids, tuple(metadata_columns), wants, on_error, batch_bytes)
 
     def needed(self, known: Sequence[str] | None) -> list[str]:
-        """Return the columns to read, or an empty list to read all, if it is unknown which are needed."""
+        """Return the columns to read; an empty list means all, because it is unknown which columns are needed."""
         given = wanted_columns(self.wants, known or (), self.columns)
         if "text" not in given or (known is None and self.wants - given.keys()):
             return []
@@ -120,7 +120,7 @@ class BlockSegmenter:
                 yield table
 
     def segment(self, documents: pa.Table) -> ChunkBatch:
-        """Return the chunks of ``segment``. Rows that are not text are in ``errors``."""
+        """Return the chunks of documents, from :func:`pychunk.segment`. Rows that are not text are in ``errors``."""
         chunks: ChunkBatch = segment(
             documents,
             self.method,

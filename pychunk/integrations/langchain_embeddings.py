@@ -13,7 +13,7 @@ from ..embedding import embed
 
 
 class PychunkEmbeddings(Embeddings):
-    """The vectors of :func:`pychunk.embed`, for passages and for queries, for any vector store of LangChain.
+    """LangChain embeddings that give passages and queries the vectors of :func:`pychunk.embed`, for any vector store.
 
     Args:
         encoder: See :func:`pychunk.embed`.

@@ -105,11 +105,11 @@ class PychunkVectorStore(VectorStore):
         metadatas = metadatas or [{} for _ in texts]
         for name, own in (("ids", ids), ("metadatas", metadatas)):
             if len(own) != len(texts):
-                raise ValueError(f"{name} must hold one for each of {len(texts)} texts; got {len(own)}")
+                raise ValueError(f"{name} must hold one value for each of {len(texts)} texts; got {len(own)}")
         facts = self.index.info
         if facts["encoder"]["name"] is None:
             raise ValueError(
-                "the index holds vectors that its caller passed, and has no encoder for texts: call index.add"
+                "the index was made without an encoder, so it cannot encode texts: pass vectors to index.add"
             )
         blank = [row for row, text in enumerate(texts) if not text.strip()]
         if blank:
@@ -157,7 +157,8 @@ class PychunkVectorStore(VectorStore):
     def _select_relevance_score_fn(self) -> Any:
         """Return a function that divides a score by its maximum, so that the result is from 0 to 1.
 
-        A hybrid score is the sum of a cosine and of a share from 0 to 1 that is multiplied by ``bm25_weight``.
+        A hybrid score is a cosine plus ``bm25_weight`` times BM25, where BM25 is divided by its highest possible score.
+        The maximum is therefore 1 + ``bm25_weight``.
         """
         options = self.search_options
         mode, weight = options.get("mode", SEARCH.mode), (options.get("ranking") or Ranking()).bm25_weight

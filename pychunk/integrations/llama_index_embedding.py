@@ -16,7 +16,7 @@ from .document_metadata import restored
 
 
 class PychunkEmbedding(BaseEmbedding):
-    """The vectors of :func:`pychunk.embed`, for nodes and for queries, for any index of LlamaIndex.
+    """A LlamaIndex embedding that gives nodes and queries the vectors of :func:`pychunk.embed`, for any index.
 
     Args:
         encoder: See :func:`pychunk.embed`.

@@ -16,7 +16,7 @@ from .data_frame_chunks import BlockSegmenter
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-#: The number of rows in a call on a GPU. If Ray is told a number, it joins small blocks into batches of that number.
+#: The number of rows in a call on a GPU. If Ray gets a number of rows, it joins small blocks into batches of that size.
 GPU_ROWS = 1024
 
 

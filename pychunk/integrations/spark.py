@@ -51,8 +51,9 @@ def segment(
         on_error: ``"raise"`` fails the job at a row that is not text. ``"skip"`` leaves such rows out, with a warning
             in the worker's log. ``"row"`` returns them as rows with the reason in the column ``error``, which is null
             for chunks.
-        batch_bytes: The bytes of text that are cut at a time. Spark itself determines the batches that it passes. Long
-            documents need a ``spark.sql.execution.arrow.maxRecordsPerBatch`` below its 10,000 rows.
+        batch_bytes: The bytes of text that are cut at a time. Spark itself determines how many rows it passes at a
+            time. For long documents, set ``spark.sql.execution.arrow.maxRecordsPerBatch`` below its default of 10,000
+            rows.
         placement: The device, threads and runtime of a task: a :class:`pychunk.Placement`, or the name of a device.
             The default for threads is 1. Pass as many threads as ``spark.task.cpus`` reserves CPUs.
         **options: The options of the method and of :class:`pychunk.Segmenter`. They are checked here, before anything

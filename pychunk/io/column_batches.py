@@ -161,7 +161,7 @@ def _as_strings(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column to keep without dictionaries, views and run ends.
+    """Return the values of a kept column in plain form: without dictionary encoding, views and run-end encoding.
 
     Bytes that are not UTF-8 become U+FFFD.
     """
@@ -179,7 +179,7 @@ def _sound(values: pa.Array) -> pa.Array:
 
 
 def _ids(part: Part, file: str, column: str | None) -> pa.Array | pa.ChunkedArray | None:
-    """Return the ids of all rows as an array, equal to ``row_documents.ids``; None if some of them cannot be read."""
+    """Return the ids that ``row_documents.ids`` returns, but as an array; None if an id cannot be read."""
     name = column or "id"
     if name not in part.table.column_names:
         return _numbered(part, file)

@@ -78,8 +78,8 @@ class Batch:
     """A batch of documents of bounded size, one row each.
 
     Attributes:
-        table: The columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then the columns of its kind
-            and the columns to keep.
+        table: The columns ``id`` (string), ``text`` (large_string) and ``file`` (string), then the columns that files
+            of this kind have, such as ``blocks``, and the columns to keep.
         number: The number of the batch in the source, from 0.
         file: The file that the last row came from.
         bytes_read: The number of stored bytes of the source up to the end of this batch, out of ``Source.total_bytes``.
@@ -126,7 +126,7 @@ class Item(Protocol):
 
 
 class Document(NamedTuple):
-    """A document that is ready for a batch; ``more`` holds its values for the columns of its kind.
+    """A document that is ready for a batch; ``more`` holds its values of the columns that its file's kind adds.
 
     The value of a nested column is an Arrow array of one row. The value of ``blocks`` may also be an array from
     ``parsing.block_columns.packed``.
@@ -159,7 +159,7 @@ def grouped(items: Iterable[_Item], max_bytes: int) -> Iterator[list[_Item]]:
 
 
 def schema(more: Iterable[tuple[str, pa.DataType]] = (), metadata: dict[bytes, bytes] | None = None) -> pa.Schema:
-    """Return the schema of a batch: the columns that all batches have, then the columns of its kind."""
+    """Return the schema of a batch: the columns that all batches have, then ``more``, which the file's kind adds."""
     return pa.schema([("id", pa.string()), ("text", pa.large_string()), ("file", pa.string()), *more], metadata)
 
 

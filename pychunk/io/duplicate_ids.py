@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-#: The number of ids from which on no further ids are remembered. They take about 25 MB. Later ids are compared only
-#: with these ids and with the ids of their own batch.
+#: The number of ids after which no more ids are remembered, about 25 MB. A later id is compared only with the
+#: remembered ids and with the other ids of its batch.
 MOST = 300_000
 
 
@@ -17,7 +17,7 @@ class DuplicateIds:
         self._seen: set[int] = set()
 
     def see(self, ids: pa.ChunkedArray, first: int) -> None:
-        """Check the ids of the documents from number ``first`` on."""
+        """Check the ids of consecutive documents, of which the first has the number ``first`` in the source."""
         if self.found:
             return
         names = ids.to_pylist()

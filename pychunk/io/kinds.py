@@ -350,7 +350,7 @@ def holds_nothing(path: str) -> bool:
 
 
 def may_be(head: bytes, kind: str, encoding: str = "") -> bool:
-    """Return whether a file may be of a kind, judged by its first bytes, if its name identifies no kind.
+    """Return whether the first bytes of a file, whose name identifies no kind, fit ``kind``.
 
     If ``encoding`` is not empty, a file of the kinds text, Markdown, CSV and TSV may have any bytes.
     """

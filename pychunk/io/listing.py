@@ -86,7 +86,7 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
             "name as text)"
         )
     if not chosen:
-        raise ValueError(f"{path} holds no file with a name of kind {kind!r}")
+        raise ValueError(f"{path} holds no file whose name fits kind {kind!r}")
     others = [file.path for file in found if kinds[file.path] not in wanted]
     return (
         [file for file, _ in chosen],
@@ -120,7 +120,8 @@ def _kind_in_folder(path: str, kind: str) -> str | None:
     name = files.base_name(path).lower()
     is_json = streams.bare(name).endswith(".json") and found is None
     is_xml = streams.bare(name).endswith(".xml") and not name.endswith(".7z") and "-pages-" not in name
-    # The name of a dump needs no check. Remote .json files are not checked, so that only files to read are requested.
+    # A name with "-pages-" is that of a MediaWiki dump, so the first bytes need no check. Remote .json files are not
+    # checked either, so that only files that will be read are requested.
     if not is_xml and (files.scheme_of(path) or not is_json):
         return found
     try:
@@ -136,7 +137,7 @@ def _kind_in_folder(path: str, kind: str) -> str | None:
 
 
 def _may_be(path: str, kind: str, encoding: str) -> bool:
-    """Return whether a file may be of the requested kind, judged by its first bytes, if its name is of no kind."""
+    """Return whether the first bytes of a file, whose name identifies no kind, fit the requested kind."""
     try:
         return may_be(head_of(path), kind, encoding)
     except (OSError, ImportError):  # reading the file reports the error
@@ -144,14 +145,14 @@ def _may_be(path: str, kind: str, encoding: str) -> bool:
 
 
 def _again(names: Iterable[str]) -> list[str]:
-    """Return the .7z files that also exist in another compression, as Wikimedia offers them."""
+    """Return the .7z files whose contents the list also has in another compression; Wikimedia offers dumps in both."""
     packed = {name for name in names if name.lower().endswith(".7z")}
     others = {streams.bare(name) for name in names if name not in packed} if packed else set()
     return [name for name in packed if streams.bare(name) in others]
 
 
 def _recognised(path: str) -> str:
-    """Return the kind of a file that the path itself names; if its kind is unknown but it is text, return "text".
+    """Return the kind of a file that the caller named; for a text file of unknown kind, return "text".
 
     Raises:
         ValueError: The kind is unknown, and the file is not text.
@@ -197,7 +198,7 @@ class _StandardInput:
 def opened_at(path: str) -> Any:
     """Open a file for Arrow's readers, if possible as a file of Arrow.
 
-    Arrow's threads would call a Python file even while the process ends.
+    With a Python file, Arrow's threads could still call Python while the process ends.
     """
     return _StandardInput() if path == "-" else files.open_at(path)
 

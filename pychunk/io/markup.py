@@ -1,4 +1,4 @@
-"""The parsing of texts in memory or in tables that are Markdown or HTML, from which documents get their blocks."""
+"""The parsing of Markdown and HTML texts in memory or in tables, which gives the documents their blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .document_batches import DeadLetter, DeadLetters, Document, documents_of, r
 from .formats import html_files, markdown_files
 from .formats.html_files import How, Links, check_links, check_noise
 
-#: The markup of a text. ``"auto"``: HTML if the text begins like a page, else Markdown, as which plain text is valid.
+#: The markup of a text. ``"auto"``: HTML if the text begins like a page, else Markdown. Plain text is valid Markdown.
 Markup = Literal["auto", "markdown", "html"]
 #: The columns that are made from a document's markup, in addition to its text.
 COLUMNS = markdown_files.COLUMNS

@@ -1,4 +1,4 @@
-"""A pool of processes that clean pages. It replaces a process that dies, and reports a page that kills two."""
+"""A pool of processes that clean pages. It replaces processes that die, and reports a page that kills two of them."""
 
 from __future__ import annotations
 

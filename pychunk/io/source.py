@@ -308,7 +308,7 @@ class Source:
             others = [name for name in dict.fromkeys(self.kinds) if not KINDS[name].is_table]
             if isinstance(error, NoTextColumnError) and others:
                 raise NoTextColumnError(
-                    f"{error}; to leave tables out, pass kind= and what to read: {', '.join(others)}"
+                    f"{error}; to leave tables out, pass kind=, one of {', '.join(others)}"
                 ) from None
             raise
         if number >= skip:
@@ -344,7 +344,7 @@ class Source:
     def _batch(self, number: int, kind: str, documents: list[Document], last: Any) -> Batch:
         table = table_of(documents, KINDS[kind].schema)
         for name in self.metadata_columns:
-            if name not in table.column_names:  # a file without columns of its own has no column of this name
+            if name not in table.column_names:  # the file is no table, for example a text file, so it has nulls here
                 table = table.append_column(name, pa.nulls(len(table), dict(self.kept).get(name, pa.null())))
         return Batch(table, number, last.file, last.bytes_read)
 
@@ -400,7 +400,8 @@ class Source:
                     DeadLetter(file.path, "whole file", f"{kind} has no column {lacking!r}, which every document needs")
                 )
                 continue
-            # A file whose name does not tell its kind must not end the run of a folder.
+            # If the name of a file in a folder does not identify its kind, an error in this file only becomes a
+            # warning. Otherwise one such file would end the reading of the whole folder.
             guessed = kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
             own = _softened(tell) if guessed else tell
             try:
@@ -524,15 +525,15 @@ def open_source(
             end, the third ``#3``.
         kind: The kind of the files: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow,
             html, pdf, markdown, text, or auto. auto takes the kind from the files' names, else from their first bytes.
-            Standard input is text. A file whose kind is unknown is also text, if it holds text and ``path`` names the
-            file and not only its folder. Subfolders of a folder are read, too. If ``kind`` is not auto, the reader
-            reads only the files of a folder whose names are of that kind or of no kind. ``Source.unread()`` says why
-            other files are not read. Files of all kinds but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz,
-            .7z.
+            Standard input is read as text. If ``path`` names a single file of unknown kind that holds text, it is
+            also read as text. Subfolders of a folder are read, too. If ``kind`` is not auto, a file in a folder is read
+            if its name identifies that kind, or if its name identifies no kind and its first bytes fit ``kind``.
+            ``Source.unread()`` says why other files are not read. Files of all kinds but Parquet and Arrow may be
+            compressed: .gz, .bz2, .zst, .xz, .7z.
         column: jsonl, csv, tsv, parquet, arrow: the column of the text. Default: the only string column, else ``text``.
         ids: jsonl, csv, tsv, parquet, arrow: the column of ids. Default: ``id``, else the file's name and the row's
             number. Ids are strings, as the file writes them. The id of a text, Markdown, HTML or PDF file is its path
-            as given, without ``./``.
+            in the form in which ``path`` names it, without ``./``.
         metadata_columns: The columns of tables to keep in every batch. They have the types that the file declares. In
             JSON Lines a column has the type that all its values share, and in CSV it is a string. Files that lack a
             column, such as text files, have nulls in it. It is an error if no file has the column. The columns of wikis
@@ -545,8 +546,9 @@ def open_source(
         redirects: mediawiki: whether redirects are kept.
         namespaces: mediawiki: the namespaces whose pages are kept. None: all.
         workers: mediawiki: the number of processes that clean text; with 1, this process does it. More processes are
-            spawned, so the script needs ``if __name__ == "__main__":``. pdf: the number of processes that parse, but at
-            least 4, or the number of CPUs if that is smaller. The script needs no such line for them.
+            spawned, so the script needs ``if __name__ == "__main__":``. pdf: the number of processes that parse. If
+            ``workers`` is below 4, there are 4 of these processes, or one for each CPU if there are fewer than 4 CPUs.
+            For these processes the script needs no such line.
         threads: The number of threads that decompress bzip2; default: one for each CPU, at most 8.
         batch_bytes: The raw text of a batch, in bytes; a longer document is a batch of its own.
         dead_letters: A callable that gets a ``DeadLetter`` for each broken input, after which reading goes on. The
@@ -555,8 +557,8 @@ def open_source(
             "rules" (names of elements and share of links) or "off" (not at all). The column ``removed`` lists the
             noise.
         noise_threshold: html: the threshold of the model, 0 to 1. A block is removed if its score, the probability that
-            it is noise, is above the threshold. A lower threshold removes more. Default: for each page, the threshold
-            that by the scores of its blocks should keep its content best.
+            it is noise, is above the threshold. A lower threshold removes more. Default: each page gets a threshold of
+            its own, chosen from the scores of its blocks so that the content is expected to be kept best.
         links: html: what a link becomes in the text. "text": only its words. "inline": its words and its target, as in
             Markdown, and also the alternative texts of images that stand alone. Links in headings, and links to the
             page itself, get no target.

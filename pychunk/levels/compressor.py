@@ -100,7 +100,7 @@ def compressor(path: str | Path = static_encoder.SHIPPED) -> Compressor:
 
 
 def shipped_for(vectors: Any) -> Compressor:
-    """Return the shipped compressor for the vectors of the encoder with a fingerprint.
+    """Return the compressor that pychunk ships for the encoder whose fingerprint is ``vectors``.
 
     Raises:
         ValueError: There is none. The message names the encoders for which compressors are shipped.

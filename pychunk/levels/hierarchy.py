@@ -207,7 +207,7 @@ class Hierarchy:
             ValueError: No tokens were counted.
         """
         if self.tokens is None:
-            raise ValueError(f'{self!r} counted no tokens. Segment with vectors="sentence"')
+            raise ValueError(f'{self!r} has no token counts. Segment with vectors="sentence"')
         sums = offsets_of(self.tokens)
         out: I64 = np.diff(sums[self.first(level)])
         return out
@@ -321,7 +321,7 @@ class Hierarchy:
 
     @functools.cached_property
     def _bounds(self) -> tuple[I64, I64]:
-        """The start and end of each sentence in the flat text."""
+        """The start and end of each sentence in the text of all documents one after the other, in bytes."""
         offsets = flat_text(self.texts)[1]
         counts = np.diff(self.doc_offsets)
         base = np.repeat(offsets[:-1], counts)

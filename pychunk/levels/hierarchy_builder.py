@@ -241,8 +241,8 @@ def level_vectors(
 ) -> list[F32]:
     """Return for each level the vectors of the nodes that it stores.
 
-    The finest level has the vectors of the sentences. The vectors of other levels are weighted sums of sentence vectors
-    at unit length, or the vectors that the compressor computes from the sentences.
+    The finest level has the vectors of the sentences. The vectors of other levels are weighted sums of sentence
+    vectors, scaled to unit length, or the vectors that the compressor computes from the sentences.
     """
     spans = []
     for finer, coarser in itertools.pairwise(firsts):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     I64 = npt.NDArray[np.int64]
 
-#: The key of the levels and the documents in the table's metadata.
+#: The key in the table's metadata under which the levels and the number of documents are stored.
 KEY = b"pychunk.levels"
 #: The columns that a hierarchy is made from.
 NEEDED = ("document_index", "node", "level", "last_level", "sentence", "start_byte", "text")

@@ -36,7 +36,7 @@ def document_starts(doc_offsets: I64) -> Flags:
 
 
 def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
-    """Return masks of the sentences that begin a section, and that begin a section or subsection, bool[n] each.
+    """Return (mask of the sentences that begin a section; of those that begin a section or subsection), bool[n] each.
 
     The highest headings of a document begin its sections. If only the first heading has the highest level, it is the
     title, and the headings of the next level begin the sections. The headings of the level below sections begin
@@ -63,7 +63,7 @@ def section_starts(headings: Headings, doc_offsets: I64) -> tuple[Flags, Flags]:
 
 
 def _first_above(met: I64, levels: I64) -> I64:
-    """Return, for each document, the smallest level number with headings that exceeds ``levels``, or DEEPEST + 1."""
+    """Return for each document the least heading level that it has beyond its entry in ``levels``, or DEEPEST + 1."""
     there = (met > 0) & (np.arange(met.shape[1]) > levels[:, None])
     found: I64 = np.where(there.any(1), there.argmax(1), DEEPEST + 1)
     return found

@@ -7,8 +7,9 @@ from typing import Any
 
 #: The names of levels, from fine to coarse.
 NAMES = ("sentence", "group", "paragraph", "subsection", "section", "page", "document")
-#: The levels that can be combined because they are nested: without pages or windows of tokens, with pages, and with
-#: windows. A page may begin in the middle of a paragraph. A window of tokens begins wherever the last one is full.
+#: The levels that can be combined because they are nested. BY_PAGE has those that can be combined with pages, BY_TOKENS
+#: those with windows of tokens, and BY_STRUCTURE all that can be combined without either. A page may begin in the
+#: middle of a paragraph. A window of tokens begins wherever the last one is full.
 BY_STRUCTURE = ("sentence", "group", "paragraph", "subsection", "section", "document")
 BY_PAGE = ("sentence", "group", "page", "document")
 BY_TOKENS = ("sentence", "document")
@@ -66,7 +67,7 @@ def _check_nested(named: list[str], fit: tuple[str, ...], which: str) -> None:
     others = [level for level in named if level not in fit]
     if others:
         own = ", ".join(level for level in fit if level != "page")
-        raise ValueError(f"levels must be nested: {which} only with {own}; got {', '.join(others)} with it")
+        raise ValueError(f"levels must be nested: {which} only with {own}; got {', '.join(others)} in addition")
 
 
 def _level(level: Any) -> Level:

@@ -22,10 +22,10 @@ def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentenc
     """Return a hierarchy of the same sentences, with trees that join neighbours with similar vectors.
 
     Two neighbouring nodes may join if together they hold at most ``branching`` nodes of the level below. Of all such
-    pairs, the pair with the highest cosine joins first. It is the cosine between the token-weighted sums of the nodes'
-    sentences. A level is finished when it has at most 1 / ``branching`` of the nodes of the level below, or when no
-    pair may join. If all nodes of a document fit under one node, they become its children. This takes O(n log n)
-    comparisons for a document of n sentences.
+    pairs, the pair with the highest cosine joins first. The cosine of a pair is that between the token-weighted sums of
+    the two nodes' sentence vectors. A level is finished when it has at most 1 / ``branching`` of the nodes of the level
+    below, or when no pair may join. If all nodes of a document fit under one node, they become its children. This takes
+    O(n log n) comparisons for a document of n sentences.
 
     Args:
         found: A hierarchy with vectors.

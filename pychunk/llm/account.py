@@ -134,7 +134,7 @@ class Account:
             return {stage: Counts(**asdict(counts)) for stage, counts in self.stages.items()}
 
     def since(self, before: dict[str, Counts]) -> dict[str, dict[str, float]]:
-        """Return by stage what was counted since a :meth:`copy`, as plain numbers, without stages that did nothing."""
+        """Return the counts by stage since ``before``, an earlier :meth:`copy`, without stages that did nothing."""
         found = {stage: counts.less(before.get(stage, Counts())) for stage, counts in self.copy().items()}
         return {stage: asdict(counts) for stage, counts in found.items() if any(vars(counts).values())}
 

@@ -1,4 +1,4 @@
-"""Answers of an LLM to questions, from numbered sources. After an unusable answer, it is asked once more."""
+"""Answers of an LLM to questions, from numbered sources. After an unusable answer, the LLM is asked once more."""
 
 from __future__ import annotations
 
@@ -137,13 +137,13 @@ def read(text: str, count: int, options: Sequence[str] | None = None) -> CitedAn
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not isinstance(found, dict):
-        raise AnswerError(f'it held no JSON with a text "{key}" and a list "sources"')
+        raise AnswerError(f'the answer held no JSON with a text "{key}" and a list "sources"')
     named = numbers_of(found.get("sources")) or []
     sources = tuple(number for number in dict.fromkeys(named) if 1 <= number <= count)
     option = None if options is None else option_of(value, options)
     said = plain(value, LONGEST) if options is None else options[option] if option is not None else ""
     if said and not sources:
-        return CitedAnswer(said, option, (), f"it named no source from 1 to {count}")
+        return CitedAnswer(said, option, (), f"the answer cited no source from 1 to {count}")
     return CitedAnswer(said, option, sources if said else (), "")
 
 
@@ -168,4 +168,4 @@ def option_of(value: str, options: Sequence[str]) -> int | None:
     rest = bare[found.end(1) :].strip(" ).:]") if found else ""
     if place < len(options) and (not rest or rest.casefold() == texts[place]):
         return place
-    raise AnswerError(f"{bare[:60]!r} is no letter from {LETTERS[0]} to {LETTERS[len(options) - 1]}")
+    raise AnswerError(f"{bare[:60]!r} is not a letter from {LETTERS[0]} to {LETTERS[len(options) - 1]}")

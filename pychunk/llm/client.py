@@ -24,15 +24,15 @@ from .event_loop import LoopThread
 from .messages import Request, Response
 from .secret import Secret
 
-#: The seconds before the first retry, and the most seconds before a later one, if the endpoint prescribes none. The
+#: The seconds before the first retry, and the most seconds before a later one, if the endpoint prescribes no wait. The
 #: actual wait is drawn at random between half of this time and all of it.
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 #: The longest wait, in seconds, that an endpoint may prescribe.
 _LONGEST_TOLD = 600.0
 #: The number of consecutive calls that must fail, each after all attempts, before the run ends with an error.
 _GONE_AFTER = 8
-#: The fewest requests that :meth:`LLM.stream` takes at a time. Workers idle while the last calls of a batch end, for
-#: about 1/32 of its time.
+#: The fewest requests that :meth:`LLM.stream` takes at a time. It takes at least 32 for each worker, because workers
+#: wait while the last calls of such a batch end. With 32, that is about 1/32 of the batch's time.
 _PART = 1024
 
 
@@ -46,17 +46,17 @@ class LLM:
         url: The URL of the endpoint up to the version, such as ``"http://127.0.0.1:8099/v1"``. The default is
             PYCHUNK_LLM_URL.
         model: The name of the model at the endpoint. The default is PYCHUNK_LLM_MODEL.
-        key: The API key. The default is PYCHUNK_LLM_KEY. No log, error or pickle contains it. Answers are not searched
-            for it: the client and the cache keep them as the endpoint sent them.
+        key: The API key. The default is PYCHUNK_LLM_KEY. No log, error or pickle contains it. If an endpoint repeats
+            the key in an answer, it stays there: the client and the cache keep answers as the endpoint sent them.
         concurrency: The number of calls at the same time.
-        retries: The number of retries after an error that may pass. Such errors are the statuses 408, 409, 425, 429
-            and 500 or more, a connection that hangs or breaks, and a response that is not a completion. The waits grow
-            from 0.5 s to 1 s, 2 s and so on, up to 30 s; each is shortened at random by at most half. A wait that
-            ``Retry-After`` prescribes applies to all calls.
+        retries: The number of retries after an error that may be temporary. Such errors are the HTTP statuses 408, 409,
+            425, 429 and 500 or more, a connection that hangs or breaks, and a response that is not a completion. The
+            waits grow from 0.5 s to 1 s, 2 s and so on, up to 30 s; each is shortened at random by at most half. A wait
+            that ``Retry-After`` prescribes applies to all calls.
         connect_timeout, first_byte_timeout, timeout: The limits of an attempt in seconds: until the connection is open,
             until the next bytes arrive, and in total.
-        temperature, seed: The parameters of that name: a number of at least 0, and an integer. A parameter that is None
-            is not sent.
+        temperature, seed: The parameters of the same names in requests: a number of at least 0, and an integer. A
+            parameter that is None is not sent.
         output: The way to request JSON: ``"schema"``, ``"json"`` (JSON mode) or ``"text"`` (in words only). ``"auto"``
             takes the first of these that the endpoint accepts.
         cache: The file with earlier answers, which are kept apart by endpoint. True means ``llm.sqlite`` in the user's
@@ -273,7 +273,7 @@ class LLM:
         return Response(error="dry run")
 
     async def _all(self, asks: list[tuple[Request, bytes]]) -> dict[bytes, Response]:
-        """Send requests by several workers. After an error they finish the requests under way, and send no more."""
+        """Send requests by several workers. After an error, the workers finish their current requests, then stop."""
         self._connected()
         waiting = iter(asks)
         replies: dict[bytes, Response] = {}

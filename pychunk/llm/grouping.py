@@ -1,4 +1,7 @@
-"""The grouping of numbered units by an LLM, window by window. After an unusable answer, it is asked once more."""
+"""The grouping of units, such as sentences, by an LLM, window by window.
+
+Units are numbered. After an unusable answer, the LLM is asked once more.
+"""
 
 from __future__ import annotations
 
@@ -92,8 +95,8 @@ class Grouper:
         if _TOO_LONG.search(reply.error):
             if count == 1:
                 raise LLMError(
-                    f"the context of model {self.llm.model!r} is too short for a single unit of a document: name a "
-                    f"model with a longer context (model=, PYCHUNK_LLM_MODEL); {reply.error}"
+                    f"the context window of model {self.llm.model!r} is too short for a single unit of a document: "
+                    f"name a model with a longer one (model=, PYCHUNK_LLM_MODEL); {reply.error}"
                 )
             return WindowResult(None, f"{reply.error}; lower window_tokens", ends=True)
         found = read_or_fault(reply, lambda text: self.form.read(text, count))

@@ -26,7 +26,7 @@ class Request:
         version: The version of the prompt, which is part of the cache's key.
         schema: The JSON schema of the answer. If the endpoint accepts no schemas, the client requests JSON mode, or
             else text.
-        max_tokens: The longest answer, in the model's tokens.
+        max_tokens: The largest number of tokens of the answer, as the model counts them.
         logprobs: The number of candidates for each token of the answer for which log-probabilities are requested, 0 for
             none.
         parameters: Further parameters for the endpoint, such as ``{"temperature": 0.7}``. They override the client's.
@@ -58,7 +58,7 @@ class Request:
         return sum(MESSAGE_TOKENS + estimate(each["content"]) for each in self.messages)
 
     def key(self, url: str, model: str, parameters: Mapping[str, Any]) -> bytes:
-        """Return the key of the cache: the SHA-256 of everything on which the answer depends, also of the endpoint.
+        """Return the key in the cache: the SHA-256 of everything on which the answer depends, including the endpoint.
 
         Example:
             >>> Request("a").key("u", "m", {}) == Request("a", stage="other").key("u", "m", {})

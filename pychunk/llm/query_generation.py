@@ -38,8 +38,8 @@ class _LLMQueries(DefaultClient):
 class Hyde(_LLMQueries):
     """A query rewriting that adds a passage that would answer the query. An LLM writes it in one call.
 
-    The passage need not be true, because its words and meaning resemble those of a true one. A passage that stopped at
-    the token limit is used, and only the first 1,000 characters of a passage are used.
+    The passage need not be true, because its words and meaning resemble those of a true passage. A passage that was cut
+    off at the token limit is used, too. Only the first 1,000 characters of a passage are used.
 
     Args:
         llm: The client, or None for the one that the environment names (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).

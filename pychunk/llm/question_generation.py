@@ -13,7 +13,7 @@ from .prompts import load
 from .repair import AnswerError, once_more, read_or_fault
 from .verdicts import shown
 
-#: The longest question, in characters. A longer text in an answer is ignored.
+#: The longest question, in characters. A longer question in an answer is ignored.
 LONGEST = 400
 _SCHEMA = object_of(questions=list_of(TEXT))
 
@@ -84,7 +84,7 @@ def read(text: str, each: int) -> list[str]:
     found = json_in(text)
     given = found.get("questions") if isinstance(found, dict) else found
     if not isinstance(given, list):
-        raise AnswerError('it held no JSON with a list "questions"')
+        raise AnswerError('the answer held no JSON with a list "questions"')
     kept: dict[str, str] = {}
     for one in given:
         line = " ".join(one.split()) if isinstance(one, str) else ""
@@ -92,5 +92,5 @@ def read(text: str, each: int) -> list[str]:
         if 0 < len(line) <= LONGEST:
             kept.setdefault(line.casefold(), line)
     if given and not kept:
-        raise AnswerError(f"it held no question of at most {LONGEST} characters")
+        raise AnswerError(f"the answer held no question of at most {LONGEST} characters")
     return list(kept.values())[:each]

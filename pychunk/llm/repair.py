@@ -1,9 +1,10 @@
 """The functions that read answers about numbered units. No other module repairs or refuses such answers.
 
 A unit is a numbered text in a request, such as a sentence. The functions read an answer leniently, clip numbers to the
-existing units, and sort ranges. If ranges overlap, the first keeps the units. If an answer is refused, the caller asks
-once more with the fault named, and then continues without an LLM. No unit is lost: units that the answer does not
-mention become chunks of their own. Only units that are named as noise and are in no chunk are removed.
+existing units, and sort ranges. If ranges overlap, the first range keeps the units that they share. If an answer is
+refused, the caller asks once more with the fault named. If that answer is refused, too, the caller continues without an
+LLM. No unit is lost: units that the answer does not mention become chunks of their own. Only units that the answer
+names as noise and puts into no chunk are removed.
 """
 
 from __future__ import annotations
@@ -81,11 +82,11 @@ def ranges(text: str, count: int) -> Groups:
     value = found if isinstance(found, dict) else {"chunks": found}
     chunks, noise = ranges_of(value.get("chunks")), ranges_of(value.get("noise")) or []
     if chunks is None:
-        raise AnswerError('it held no JSON with a list "chunks"')
+        raise AnswerError('the answer held no JSON with a list "chunks"')
     known = sorted(_clipped(chunks, count), key=lambda each: each[0])
     left_out = sorted(_clipped(noise, count))
     if not known and not left_out:
-        raise AnswerError(f"it named no unit from 1 to {count}")
+        raise AnswerError(f"the answer named no unit from 1 to {count}")
     owner = [-1] * count
     for number, (first, last) in enumerate(known):
         for unit in range(first, last + 1):
@@ -97,7 +98,7 @@ def ranges(text: str, count: int) -> Groups:
             out[unit] = owner[unit] < 0
     unsaid = [unit for unit in range(count) if owner[unit] < 0 and not out[unit]]
     if 2 * len(unsaid) > count:
-        raise AnswerError(f"it said nothing of {len(unsaid)} of {count} units, such as {unsaid[0] + 1}")
+        raise AnswerError(f"the answer left out {len(unsaid)} of {count} units, such as {unsaid[0] + 1}")
     state = [-2 if out[unit] else owner[unit] for unit in range(count)]
     return Groups([unit == 0 or state[unit] != state[unit - 1] for unit in range(count)], out)
 
@@ -115,10 +116,10 @@ def splits(text: str, count: int) -> Groups:
     found = json_in(text)
     value = numbers_of(found.get("split_after") if isinstance(found, dict) else found)
     if value is None:
-        raise AnswerError('it held no JSON with a list "split_after" of numbers')
+        raise AnswerError('the answer held no JSON with a list "split_after" of numbers')
     known = {number for number in value if 1 <= number <= count}
     if value and not known:
-        raise AnswerError(f"it named no unit from 1 to {count}")
+        raise AnswerError(f"the answer named no unit from 1 to {count}")
     return Groups([unit == 0 or unit in known for unit in range(count)], [False] * count)
 
 
@@ -135,9 +136,9 @@ def turn(text: str, count: int) -> Groups:
     found = json_in(text)
     value = number_of(found.get("first") if isinstance(found, dict) else text.strip())
     if value is None:
-        raise AnswerError('it held no JSON with a number "first"')
+        raise AnswerError('the answer held no JSON with a number "first"')
     if value == 1 or not 0 <= value <= count:
-        raise AnswerError(f"{value} is no unit from 2 to {count}, and not 0")
+        raise AnswerError(f"{value} is neither a unit from 2 to {count} nor 0")
     return Groups([unit in (0, value - 1) if value else unit == 0 for unit in range(count)], [False] * count)
 
 
@@ -155,7 +156,7 @@ def order(text: str, count: int) -> list[int]:
     value = numbers_of(found.get("order") if isinstance(found, dict) else found)
     known = [] if value is None else [number - 1 for number in dict.fromkeys(value) if 1 <= number <= count]
     if not known:
-        raise AnswerError(f'it held no JSON with a list "order" of numbers from 1 to {count}')
+        raise AnswerError(f'the answer held no JSON with a list "order" of numbers from 1 to {count}')
     named = set(known)
     return [*known, *(place for place in range(count) if place not in named)]
 
@@ -175,7 +176,7 @@ def texts(text: str, name: str, characters: int) -> list[str]:
     listed = [plain(each, characters) for each in value if isinstance(each, str)] if isinstance(value, list) else []
     known = {each.casefold(): each for each in reversed(listed) if each}
     if not known:
-        raise AnswerError(f'it held no JSON with a list "{name}" of texts')
+        raise AnswerError(f'the answer held no JSON with a list "{name}" of texts')
     return list(dict.fromkeys(known[each.casefold()] for each in listed if each))
 
 
@@ -195,7 +196,7 @@ def propositions(text: str, count: int) -> Propositions:
     found = json_in(text)
     value = found.get("propositions") if isinstance(found, dict) else found
     if not isinstance(value, list):
-        raise AnswerError('it held no JSON with a list "propositions"')
+        raise AnswerError('the answer held no JSON with a list "propositions"')
     said: list[dict[str, None]] = [{} for _ in range(count)]
     for each in value:
         if not isinstance(each, dict) or not isinstance(each.get("text"), str):
@@ -219,8 +220,8 @@ def _clipped(pairs: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
 class Form(NamedTuple):
     """The form of a task's answer: its JSON schema, the function that reads it, and its length limit.
 
-    The limit is ``tokens`` for each unit, plus ``again`` for each token of the units. ``again`` is above 0 if an answer
-    repeats the units' text.
+    The limit in tokens is 64, plus ``tokens`` for each unit, plus ``again`` for each token of the units' text.
+    ``again`` is above 0 if an answer repeats this text.
     """
 
     schema: dict[str, Any]

@@ -45,7 +45,9 @@ class Secret:
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def hide(self, text: str) -> str:
-        """Return a message without the key, because endpoints repeat it in errors. Answers must not be passed.
+        """Return a message without the key, because endpoints repeat it in errors.
+
+        This must not be called on answers, because the client keeps answers as the endpoint sent them.
 
         A short key, such as the ``ollama`` of local servers, is hidden only as a whole word. Within other words it
         reveals nothing, and hiding it there would make the message unreadable.

@@ -25,9 +25,10 @@ ABSTAINED = -1
 SHOWN = 8000
 #: The most chunks in one call, and the most tokens of these chunks together.
 TOGETHER, WINDOW_TOKENS = 10, 4000
-#: The most tokens of an answer: for the JSON around the verdicts, and for each verdict, with spaces and line breaks.
+#: The most tokens of an answer: the first number for the JSON around all verdicts, the second for each verdict. They
+#: include spaces and line breaks.
 _FRAME_TOKENS, _VERDICT_TOKENS = 64, 24
-#: The most reasons that are kept why calls had no answer.
+#: The most reasons for calls without a usable answer that are kept in the result.
 _REASONS = 5
 
 
@@ -107,7 +108,7 @@ class Judge:
         self.prompt = load(task, language)
 
     def __call__(self, texts: Sequence[str], *, about: str = "", seed: int | None = 0) -> Verdicts:
-        """Return the verdicts on texts.
+        """Return the verdicts on chunks.
 
         Args:
             texts: The chunks.
@@ -121,7 +122,10 @@ class Judge:
         return self.of_windows(len(texts), ((about, each) for each in self.windows(texts, order)), texts)
 
     def of_windows(self, count: int, windows: Iterable[tuple[str, list[int]]], texts: Sequence[str]) -> Verdicts:
-        """Return the verdicts from calls that the caller composes, each (text before the chunks, rows to show)."""
+        """Return the verdicts on ``count`` chunks from calls that the caller composes.
+
+        Each of ``windows`` is one call: (text to show before the chunks, rows of the chunks to show).
+        """
         values = np.full(count, ABSTAINED, np.int64)
         faults: Counter[str] = Counter()
         first = self._take(((about, rows, "") for about, rows in windows), texts, values, faults)
@@ -211,7 +215,7 @@ def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
     found = json_in(text)
     given = found.get("verdicts") if isinstance(found, dict) else found
     if not isinstance(given, list):
-        raise AnswerError('it held no JSON with a list "verdicts"')
+        raise AnswerError('the answer held no JSON with a list "verdicts"')
     numbers = {str(number): number - 1 for number in range(1, count + 1)}
     values = {word: value for value, word in enumerate(words)}
     said: dict[int, list[int]] = {}
@@ -224,7 +228,7 @@ def read(text: str, count: int, words: Sequence[str]) -> VerdictAnswer:
         else:
             said.setdefault(place, []).append(values.get(_word(item.get("verdict")), ABSTAINED))
     if not said:
-        raise AnswerError(f"it named no chunk from 1 to {count}")
+        raise AnswerError(f"the answer named no chunk from 1 to {count}")
     out = [ABSTAINED] * count
     for place in range(count):
         own = said.get(place, [])

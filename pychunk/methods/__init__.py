@@ -59,8 +59,8 @@ _THRESHOLD = (
     "pass threshold= to method 'semantic', such as ('percentile', 5) of its cosines for percentile 95 of distances"
 )
 
-#: The advice in the error for a keyword that no method has. Such keywords are roles of ``columns``, arguments of a
-#: call, keywords of earlier versions, and keywords of other packages.
+#: The advice of the error for each of these keywords, which no method has but callers may try: keys of ``columns``,
+#: arguments of a call, keywords of earlier versions, and keywords of other packages.
 REPLACEMENTS: dict[str, str] = {
     "text": "pass columns={'text': ...} with the name of the column that holds the text",
     "column": "pass columns={'text': ...} with the name of the column that holds the text",
@@ -120,8 +120,8 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
     Raises:
         ValueError: The name or an option is unknown. The message lists the choices, or says what to write instead.
     """
-    # This check comes first. For an option that no method has, ``method_for`` returns the default method, and the check
-    # below would then reject the options of other methods.
+    # This check comes before the others. If the caller names no method and one option exists in no method,
+    # ``method_for`` returns the default method. The check below would then reject valid options of other methods first.
     for option in options:
         if option in REPLACEMENTS:
             raise ValueError(f"no method has an option {option!r}: {REPLACEMENTS[option]}")
@@ -147,10 +147,10 @@ def make_method(name: str | Method, options: dict[str, Any], common: tuple[str, 
 
 
 def _meant(option: str, known: list[str], common: tuple[str, ...]) -> str:
-    """Return a hint with the name nearest to an unknown option, or "" if none is near.
+    """Return a hint with the known name nearest to an unknown option, or "" if no name is near.
 
-    If the name is an option of other methods only, the hint names them. If no method has it, the hint says what to
-    write instead.
+    If only other methods have an option of the near name, the hint names these methods. If the near name is in
+    ``REPLACEMENTS``, so that no method has it, the hint says what to write instead.
     """
     import difflib
 

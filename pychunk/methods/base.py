@@ -50,9 +50,10 @@ class Method:
     scores: ClassVar[str] = ""
     #: The method's value in the column ``end_reason``: "score", "sentence", "paragraph", "page", "size" or "given".
     reason: ClassVar[str] = "given"
-    #: True if the method has a ``size`` in a ``unit`` of its own, which no chunk exceeds.
+    #: True if the method has the options ``size`` and ``unit``, and no chunk may be longer than this size.
     sized: ClassVar[bool] = False
-    #: True if short chunks stay as they are: text that belongs together stays whole, and no short chunk joins another.
+    #: True if ``keep_together`` only moves cuts that would separate text which belongs together. For other methods it
+    #: also cuts before headings, and joins chunks of less than 50 characters with a neighbour.
     keeps_short: ClassVar[bool] = False
     #: True if the table has columns with the pages of each chunk.
     pages: ClassVar[bool] = False
@@ -111,7 +112,7 @@ class Method:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts other than the plan that the cuts depend on, for the table's metadata."""
+        """The facts, in addition to the plan, that determine the cuts; they go into the table's metadata."""
         return {}
 
     @property

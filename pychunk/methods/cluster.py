@@ -18,10 +18,11 @@ _LIMITS = {"tokens": (CHUNKS.max_by_meaning, CHUNKS.min_by_meaning), "words": (3
 class Cluster(Method):
     """A method that finds the partition with the highest similarity inside chunks (Chroma's ClusterSemanticChunker).
 
-    Each pair of sentences in one chunk scores its similarity minus the mean similarity. Dynamic programming maximizes
-    the sum of these scores. A chunk holds up to ``max_tokens``. Only pairs of sentences that can share a chunk are
-    scored, so a document of n sentences takes O(n x w) time if a chunk holds at most w sentences. The option ``unit``
-    (tokens, words or characters) sets what ``max_tokens``, ``min_tokens`` and ``overlap`` count in this method.
+    A chunk holds up to ``max_tokens``. Each pair of sentences in one chunk scores its cosine minus the mean cosine of
+    all pairs that can share a chunk. Dynamic programming maximizes the sum of these scores. Only pairs that can share a
+    chunk are scored, so a document of n sentences takes O(n x w) time if a chunk holds at most w sentences. The option
+    ``unit`` (tokens, words or characters) sets what ``max_tokens``, ``min_tokens`` and ``overlap`` count in this
+    method.
     """
 
     name = "cluster"

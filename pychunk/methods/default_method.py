@@ -18,8 +18,9 @@ OPTIONS: dict[str, Any] = {"size": CHUNKS.size}
 def method_for(options: Mapping[str, Any], encoder: Any = None) -> str:
     """Return the name of the method to use if the caller names none.
 
-    Without options, an encoder other than the default one selects a method that cuts by the vectors of any encoder. In
-    all other cases it is the default method, unless that lacks an option and exactly one other method has them all.
+    If there are no options and the encoder is not the default encoder, the result is ``pic``, which cuts by the vectors
+    of any encoder. If the default method lacks one of the options and exactly one method has all of them, the result is
+    that method. In all other cases it is the default method.
 
     >>> method_for({}), method_for({"size": 300}), method_for({"summary": "lead"}), method_for({}, "minilm")
     ('topic', 'topic', 'pic', 'pic')

@@ -32,7 +32,7 @@ class Answer(Protocol):
 
     @property
     def groups(self) -> Any:
-        """Booleans ``begins`` (a chunk) and ``noise`` for each unit, or None if no answer was usable."""
+        """For each unit the booleans ``begins`` (it begins a chunk) and ``noise``; None if no answer was usable."""
         ...
 
     @property

@@ -27,8 +27,8 @@ class Pic(Method):
     """A method that makes runs of sentences near to the document's summary, or far from it (PIC, section 3.2, eq. 1-4).
 
     A sentence is relevant if ``r_i = cos(e_i, e_D)``, its cosine to the summary, is at least ``mean(r) + k * std(r)``.
-    A chunk is a maximal run of sentences that are all relevant, or all not. The column ``relevance`` says which of the
-    two it is, and ``score`` holds its mean ``r``.
+    A chunk is a maximal run of sentences that are all relevant, or all irrelevant. The column ``relevance`` says which
+    of the two holds for a chunk, and the column ``score`` is the mean ``r`` of its sentences.
 
     The option ``summary`` chooses the summary. ``"extractive"`` takes up to five sentences that are central and unlike
     each other. ``"mean"`` is the mean of all sentences, and ``"lead"`` the first paragraph. ``"title"`` takes the

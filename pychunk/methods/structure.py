@@ -11,8 +11,8 @@ from .base import UNITS, Method, check_choice, check_flag, check_whole
 if TYPE_CHECKING:
     from .._engine.data.plan import Plan, Traits
 
-#: The value of ``size`` by unit if the caller passes none. In tokens, 0 stands for ``max_tokens``, which is 200 by
-#: default, or for 800 characters if the tokenizer does not know the words.
+#: The value of ``size`` by unit if the caller passes none. In tokens, 0 stands for ``max_tokens``. Its default is 200,
+#: or 800 characters for a document whose words the tokenizer does not know.
 _SIZES = {"tokens": 0, "words": 150, "characters": 800}
 #: The values of the option ``within``, with the features that each needs.
 WITHIN: dict[str, frozenset[str]] = {
@@ -42,11 +42,11 @@ class Structure(Method):
     does not fit, or is outside the parent of the chunk's first section, it begins the next chunk. But if the chunk is
     less than half full, the chunk and the section are cut as one text.
 
-    The option ``within`` chooses where to cut a section that is longer than a chunk, always between units. ``"size"``
-    is described above. ``"topic"`` takes the cuts for which the network of the method ``topic`` is surest, in total,
-    that the topic changes. It makes as few chunks as possible shorter than a third of ``size``. ``"semantic"`` cuts at
-    the lowest cosine of neighbouring sentences, and ``"nsp"`` at the lowest probability that the next sentence follows.
-    These two cut each part again until it fits.
+    The option ``within`` chooses where to cut a section that is longer than a chunk. All its values cut between units.
+    ``"size"`` is described above. ``"topic"`` makes as few chunks as possible that are shorter than a third of
+    ``size``. Among such cuts it takes those with the lowest sum of the probabilities that the topic goes on, which the
+    network of the method ``topic`` computes. ``"semantic"`` cuts at the lowest cosine of neighbouring sentences, and
+    ``"nsp"`` at the lowest probability that the next sentence follows. These two cut each part again until it fits.
     """
 
     name = "structure"

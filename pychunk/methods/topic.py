@@ -25,7 +25,7 @@ class Topic(Method):
     Its score is the probability that a sentence continues the topic of the one before. The option ``size`` is the
     desired mean length of chunks in tokens. It selects a threshold that was calibrated on articles held out from
     training. Chunks must stay within ``min_tokens`` and ``max_tokens`` ("auto": 1,024). Dynamic programming chooses the
-    cuts whose scores are, in sum, furthest below the threshold. The option ``model`` is a directory that
+    cuts for which the sum of threshold minus score is highest. The option ``model`` is a directory that
     ``training/topic.py`` wrote. The default is the model that pychunk ships, for the static encoder.
     """
 

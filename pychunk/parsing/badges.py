@@ -120,7 +120,11 @@ def _is_prose(comments: str) -> bool:
 
 
 def _says(alternative: str, image: str, link: str) -> bool:
-    """Return whether an image has a text of its own and is not an image of another site that links to another site."""
+    """Return whether an image shows words, so that it stays.
+
+    Its alternative text must have letters, and its address must not be a badge's. An image from another site must not
+    link to another site, either.
+    """
     if not any(map(str.isalpha, alternative)) or _BADGE.search(image):
         return False
     return not (_is_elsewhere(link) and (_is_elsewhere(image) or not image))

@@ -51,8 +51,9 @@ def f1_of_ranges(
 ) -> F64:
     """Return F1 of each question at each of :func:`ranges` within each budget, float64[questions, ranges, budgets].
 
-    Each level is searched only once. The hits of several levels, sorted by score and without those nested with a better
-    one, equal the hits of ``levels=(low, high)``.
+    Each level is searched only once. The hits at a range of levels are computed from the hits at its single levels.
+    They are sorted by score, and a hit that is nested with a better one is left out. The result is the same as that of
+    a search with ``levels=(low, high)``.
 
     Args:
         index: The index from :func:`index_of`.

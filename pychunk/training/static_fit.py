@@ -91,7 +91,7 @@ def _weighted(token_vectors: F32, counts: npt.NDArray[np.int64], smooth: float) 
 
 
 def quantization_step(table: F32, counts: npt.NDArray[np.int64]) -> float:
-    """Return the step size for all rows with the least loss, each row counted as often as its token occurs.
+    """Return the step size, one for all rows, with the least loss if each row counts as often as its token occurs.
 
     Values beyond 127 steps are clipped. Otherwise, a few large values in rare rows would cost every other row
     precision.
@@ -117,7 +117,10 @@ def quantize(table: F32, step: float) -> npt.NDArray[np.int8]:
 def _batches(
     documents: Sequence[npt.NDArray[np.int64]], plan: Plan, random: np.random.Generator
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Yield the row numbers of a batch's sentences, and the number of the piece of each, for one epoch."""
+    """Yield the row numbers of a batch's sentences, and the number of each sentence's piece, for one epoch.
+
+    A piece is a run of up to ``plan.piece`` adjacent sentences of one document.
+    """
     pieces: list[npt.NDArray[np.int64]] = []
     for rows in documents:
         first = int(random.integers(1, plan.piece + 1))
@@ -155,8 +158,9 @@ def fit(start: F32, lesson: Lesson, plan: Plan, epochs: int) -> F32:
     """Fit the table with Adam.
 
     The loss of a batch is one minus the cosine to the teacher's reduced vector, plus squared errors of similarities
-    compared with the full teacher's. These similarities are of all pairs, of pairs inside a piece, and of sentences to
-    their piece's mean. The learning rate rises over the first 2 % of the steps and then falls linearly to zero.
+    compared with the full teacher's. These similarities are of all pairs, of pairs inside a piece (a run of adjacent
+    sentences), and of sentences to their piece's mean. The learning rate rises over the first 2 % of the steps and then
+    falls linearly to zero.
 
     Args:
         start: The start, ``float32[vocabulary, dim]``. Rows of tokens that never occur stay unchanged.

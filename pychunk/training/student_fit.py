@@ -27,10 +27,10 @@ from .train_options import setting
 logger = logging.getLogger(__name__)
 
 F32 = npt.NDArray[np.float32]
-#: The steps over which the rate rises, and the share of all steps over which it falls to zero at the end.
+#: The steps over which the learning rate rises, and the share of all steps over which it falls to zero at the end.
 RISE, FALL = 40, 0.8
-#: The share of the steps over which the weight of the states falls. Half the layers cannot have the same states, as a
-#: quarter of their variance always differs, but they can give the same scores.
+#: The share of the steps over which the weight of the states falls. A student with half the layers cannot have the
+#: teacher's states, as a quarter of their variance always differs, but it can give the same scores.
 FADE = 0.72
 
 

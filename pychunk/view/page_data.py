@@ -304,8 +304,8 @@ def _histogram(method: Mapping[str, Any], kept: Sequence[ChunkBatch]) -> str:
     if not len(values):
         return '<p class="soft">no chunks</p>'
     limit = limits.get(unit)
-    # 30 equal bins cover all but the longest 0.5 % of chunks. They also cover the limit if it is at most four times as
-    # long as these.
+    # 30 equal bins cover all but the longest 0.5 % of chunks. If the limit is longer than these chunks, but at most
+    # four times as long, the axis is extended to the limit.
     end = max(1.0, float(np.percentile(values, 99.5)))
     if limit is not None and limit <= 4 * end:
         end = max(end, float(limit))

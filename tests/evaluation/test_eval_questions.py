@@ -295,7 +295,7 @@ def test_evaluate_warns_of_questions_that_nothing_can_answer() -> None:
     assert rows[0]["measures"]["strict hits@1"]["mean"] == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="none of 1 questions has an answer"):
         evaluate(DOCUMENTS, asked[-1:])
-    with pytest.raises(TypeError, match="documents must be texts; got 3 for 'a'"):
+    with pytest.raises(TypeError, match="documents must be texts; got 3 for the document 'a'"):
         evaluate({"a": 3}, asked)  # type: ignore[dict-item]  # what is refused
 
 

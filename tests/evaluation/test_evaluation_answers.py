@@ -65,5 +65,5 @@ def test_options_and_the_score_of_pages_by_hand() -> None:
     # all right; 2 of 4 pages off; another document; wrong answer, right page; nothing named
     scores = unlp_score([1, 1, 1, 0, 1], [3, 3, 1, 3, -1], [2, 4, 2, 2, -1], [3] * 5, [2] * 5, [4] * 5)
     assert scores.tolist() == [1, 0.5 + 0.25 + 0.25 * 0.5, 0.5, 0.5, 0.5]
-    with pytest.raises(ValueError, match="shapes must be equal"):
+    with pytest.raises(ValueError, match="must cover the same questions"):
         unlp_score([1, 1], [3], [2], [3], [2], [4])

@@ -102,7 +102,7 @@ def test_what_is_no_hierarchy(encoder: Encoder) -> None:
         hierarchies.by_levels({"levels": NAMED, "plan": "document+sentence"}, data, encoder)
     with pytest.raises(ValueError, match="unknown level 'chapter'"):
         hierarchies.by_levels({"levels": "sentence+chapter"}, data, encoder)
-    with pytest.raises(ValueError, match="has the boundaries of all its levels"):
+    with pytest.raises(ValueError, match="cannot be compared by boundaries"):
         hierarchies.by_levels({}, replace(data, kind="boundaries"), encoder)
 
 

@@ -284,7 +284,7 @@ def test_a_figure_of_sums_draws_whole_documents() -> None:
     assert (tenfold.low, tenfold.high) == pytest.approx((mean.low, mean.high))
     some = intervals.of_sums([[0, 0], [1, 4]], lambda sums: sums[1] / sums[0])  # a quarter of the draws hold no chunk
     assert some == (4, 4, 4)
-    with pytest.raises(ValueError, match=r"give no figure; got nan for \[0.0, 0.0\]"):
+    with pytest.raises(ValueError, match=r"figure must be finite for the sums of parts; got nan for \[0.0, 0.0\]"):
         intervals.of_sums([[0, 0]], lambda sums: sums[1] / sums[0])
     for parts, problem in (([1.0], r"shape \(1,\)"), ([[1, 1], [1, np.nan]], "row 1 is not")):
         with pytest.raises(ValueError, match=problem):

@@ -112,5 +112,7 @@ def test_default_prompts_and_what_is_refused(source: Path, tiny_reranker: Path, 
     export.export(source, tmp_path / "long", passage_prompt="cat " * 600)
     with pytest.raises(ValueError, match="takes 602 of the 512 tokens that the model reads"):
         registry.vector_encoder(tmp_path / "long")
-    with pytest.raises(ValueError, match="query_prompt is for models of task vectors; this one is for relev"):
+    with pytest.raises(
+        ValueError, match="query_prompt applies only to models of the task vectors; this model's task is relev"
+    ):
         export.export(tiny_reranker.parent / "hf", tmp_path / "no", query_prompt="query: ")

@@ -41,7 +41,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
             nulls = pa.array([None, *table[name].to_pylist()[1:]])
             with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; 1"):
                 index.add(table.set_column(table.column_names.index(name), name, nulls))
-        with pytest.raises(ValueError, match=r"do not fit those in the index.*cast"):
+        with pytest.raises(ValueError, match=r"has another type than in the index.*cast"):
             index.add(chunks_of(PETS, ids=[1, 2, 3]))
         with pytest.raises(ValueError, match="metadata 'text': the chunks already have a column of that name"):
             index.add(table, metadata={"text": ["a", "b", "c"]})
@@ -77,8 +77,11 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
             {"where": pc.field("colour") == 1},
             r"where cannot be applied.*colour.*the index has the columns document_index, document_id",
         ),
-        ({"where": {"chunk_index": "first"}}, "where: the column 'chunk_index' is int64, and got 'first'"),
-        ({"where": {"chunk_index": 2**70}}, "where: the column 'chunk_index' is int64, and got 1180591620717411303424"),
+        ({"where": {"chunk_index": "first"}}, "where: the column 'chunk_index' is of type int64; got 'first'"),
+        (
+            {"where": {"chunk_index": 2**70}},
+            "where: the column 'chunk_index' is of type int64; got 1180591620717411303424",
+        ),
         (
             {"where": {"chunk_index": {"$gte": 1}}},
             r"'chunk_index' is compared by one of eq, ne, .*, lte, in; got '\$gte'",
@@ -94,7 +97,7 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
             "expected 'and', 'or' or the end at character 16, before '2' of 'chunk_index = 1 2'",
         ),
         ({"where": "colour = red"}, "where names the column 'colour'; the index has document_index, document_id"),
-        ({"where": "chunk_index = first"}, "where: the column 'chunk_index' is int64, and got 'first'"),
+        ({"where": "chunk_index = first"}, "where: the column 'chunk_index' is of type int64; got 'first'"),
         ({"where": "(" * 99 + "chunk_index = 1"}, "more than 50 nested brackets and negations"),
         ({"where": "chunk_index = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 190,000"),
         ({"ranking": Ranking(min_score=float("nan"))}, "min_score must be a finite number; got nan"),
@@ -145,7 +148,7 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
         ({"bm25": "letters"}, "bm25 must be one of"),
         ({"bm25": Bm25(terms="letters")}, "terms must be one of"),
         ({"bm25": Bm25(stemmer="klingon")}, "stemmer must be one of .*english"),
-        ({"encoder": None}, "with encoder=None the width of the vectors must be given: dim="),
+        ({"encoder": None}, "encoder=None needs the width of the vectors: pass dim="),
         ({"encoder": None, "dim": 0}, "dim must be a whole number of at least 1; got 0"),
         ({"dim": 7}, "dim= is only for encoder=None, so leave it out; the width of vectors of 'static' is 256"),
         ({"bm25": Bm25(k1=float("nan"))}, "k1 must be a finite number of at least 0; got nan"),
@@ -172,9 +175,9 @@ def test_remove_takes_a_list_of_one_kind(saved_index: Path) -> None:
     with Index.open(saved_index) as index:
         uses: list[Callable[..., Any]] = [index.remove, lambda ids: index.search("cats", ids=ids)]
         for use in uses:
-            with pytest.raises(TypeError, match="ids must be a list of ids; got the single 'a'"):
+            with pytest.raises(TypeError, match="ids must be a list of ids; got no list, but 'a'"):
                 use("a")
-            with pytest.raises(TypeError, match="ids must be a list of ids; got the single 25"):
+            with pytest.raises(TypeError, match="ids must be a list of ids; got no list, but 25"):
                 use(25)
             for missing in (None, float("nan")):
                 with pytest.raises(TypeError, match="ids must not be null; row 1 is"):
@@ -189,8 +192,8 @@ def test_remove_takes_a_list_of_one_kind(saved_index: Path) -> None:
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
-        (5, "queries must be a list of texts, or one text; got the single 5"),
-        (b"cats", "queries must be a list of texts, or one text; got the single b'cats'"),
+        (5, "queries must be a list of texts, or one text; got no list, but 5"),
+        (b"cats", "queries must be a list of texts, or one text; got no list, but b'cats'"),
         ([None], "queries must be texts; row 0 is None"),
         (["cats", 1.5], "queries must be texts; row 1 is 1.5"),
     ],

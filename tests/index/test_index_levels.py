@@ -74,7 +74,7 @@ def test_what_the_command_refuses(tmp_path: Path, documents: Path) -> None:
     assert "--levels needs an index with chunk vectors" in told
     run("index", documents, "-o", index)
     told = refused("index", documents, "-o", index, "--levels", "document")
-    assert "this one has sentence vectors: name a new folder" in told
+    assert "this index has sentence vectors: name a new folder" in told
     assert "--vectors is" not in told  # which nobody named
     for flags in (["--levels", "document"], ["--plan", "rules"]):
         assert "make one with pychunk index --levels" in refused("search", index, "cats", *flags)
@@ -95,10 +95,10 @@ def test_scores_across_levels_are_explained_once(tmp_path: Path, documents: Path
     run("index", documents, "-o", index, "--levels", "sentence,paragraph,document")
     both = ("search", index, "cats", "stars", "-k", 1)
     for flags in (["--levels", "sentence,document"], ["--plan", "rules"]):
-        assert run(*both, *flags).count("scores are bits") == 1
-        assert "scores are bits" not in run(*both, *flags, "--json")
+        assert run(*both, *flags).count("scores are in bits") == 1
+        assert "scores are in bits" not in run(*both, *flags, "--json")
     shown = run(*both, "--levels", "document")  # cosines and BM25, as in any index
-    assert "scores are bits" not in shown
+    assert "scores are in bits" not in shown
     assert re.search(r"chunk \d+, (paragraph to )?document  \d", shown)
     told = refused(*both, "--expand", "1", "--parents")
     assert "--parents needs a tree: pass --expand subtree --parents or --expand section --parents" in told
@@ -193,7 +193,7 @@ def test_vectors_of_levels_by_the_compressor(tmp_path: Path, documents: Path) ->
         with pytest.raises(ValueError, match="segment with the same pooling="):
             again.add(found.chunks())
     says = refused(*build, "--pooling", "tokens")
-    assert "not by tokens as with --pooling tokens: leave it out" in says
+    assert "not by tokens (--pooling tokens): leave out --pooling" in says
     run(*build)  # as before, without the options
     assert "2 kept" in run(*build, "--pooling", "compressor")
 

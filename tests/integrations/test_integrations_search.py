@@ -148,7 +148,7 @@ def test_what_a_langchain_store_cannot_do_is_named(store: Any, tmp_path: Path) -
         with warnings.catch_warnings(), pytest.raises(ValueError, match=message):
             new(**options)
     with pychunk.Index.create(tmp_path / "d", encoder=None, dim=4) as index:
-        with pytest.raises(ValueError, match="no encoder for texts"):
+        with pytest.raises(ValueError, match="made without an encoder"):
             store.PychunkVectorStore(index).add_texts(["a"])
         with pytest.raises(ValueError, match=r"include names fields of pychunk\.Hit; got 'span'"):
             store.PychunkVectorStore(index, include=["span"])

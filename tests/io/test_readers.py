@@ -163,7 +163,7 @@ def test_ids_are_no_texts(tmp_path: Path, name: str, ending: str) -> None:
         file.write_text(f"{name}\na\nb\n")
     else:
         file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    said = f"the only string column is '{name}', which by its name holds no text: pass "
+    said = f"the only string column is '{name}', whose name suggests ids or URLs, not text: pass "
     argument = "columns={'text': ...} (column= of open_source, embed and split_sentences)"
     with pytest.raises(ValueError, match=re.escape(f"in.{ending}: {said}{argument} with its name if it does")):
         list(open_source(file))

@@ -125,11 +125,13 @@ def test_a_call_without_an_answer_of_use_costs_its_chunks_alone(structure: pychu
         assert lost == [4, 5, 6, 7]
         (error,) = chunks.errors
         assert error.row == 0
-        assert error.reason.startswith("propositions:llm: no context for chunks 4 to 7 (call 2 of 8): it held no JSON")
+        assert error.reason.startswith(
+            "propositions:llm: no context for chunks 4 to 7 (call 2 of 8): the answer held no JSON"
+        )
         assert server.counts["calls"] == CALLS + 1
         counts = llm.account.stages["proposition"]
         assert (counts.asked, counts.fell_back) == (CALLS, 1)
-        with pytest.raises(ValueError, match=r"document 0, call 2 of 8: it held no JSON.*strict=False"):
+        with pytest.raises(ValueError, match=r"document 0, call 2 of 8: the answer held no JSON.*strict=False"):
             pychunk.segment(TEXTS, "proposition", max_tokens=13, llm=llm, window_tokens=SMALL, strict=True)
         table = pychunk.augment(structure.table, LLMPropositionSource(llm, window_tokens=SMALL))
         assert b'"augment_instead": 1' in table.schema.metadata[b"pychunk"]

@@ -163,14 +163,14 @@ def test_the_document_of_another_script_is_named(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "pic"}, ["are cut by", "a method that takes any"]),
+        ({"method": "pic"}, ["is cut by", "a method that takes any encoder"]),
         (
             {"method": "pic", "vectors": "chunk"},
-            ["are cut by", "have vectors that say little", "leave such text to BM25"],
+            ["is cut by", "has vectors that carry little meaning", "leave such text to BM25"],
         ),
         (
             {"method": "page", "vectors": "sentence"},
-            ["other scripts have vectors", "a model of this language as encoder=, or"],
+            ["text in other scripts has vectors", "a model of this language as encoder=, or"],
         ),
         ({"method": "page"}, []),
     ],
@@ -184,7 +184,7 @@ def test_what_another_script_means_depends_on_what_vectors_are_for(
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == bool(told)
     assert all(part in messages[0] for part in told)
-    assert not messages or ("are cut by" in messages[0]) == (options["method"] == "pic")
+    assert not messages or ("is cut by" in messages[0]) == (options["method"] == "pic")
 
 
 @pytest.mark.parametrize(

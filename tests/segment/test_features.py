@@ -226,11 +226,11 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
         (Cuts.of([[1]]), "must begin with 0, increase, and be less than its 2 sentences"),
         (Cuts.of([[0, 2]]), "must begin with 0, increase"),
         (Cuts.of([[]]), "must begin with 0, increase"),
-        (Cuts.of([[0]], score=[[1.0]]), "one per sentence"),
+        (Cuts.of([[0]], score=[[1.0]]), "one score for each sentence"),
     ):
         with pytest.raises((TypeError, ValueError), match=error):
             pychunk.segment("One here. Two there.", Wrong(found))
-    with pytest.raises(ValueError, match="these features hold no vectors; name them in the method's `needs`"):
+    with pytest.raises(ValueError, match="the features contain no vectors; name this part in the method's `needs`"):
         pychunk.segment("One.", type("Greedy", (Method,), {"name": "g", "cuts": lambda _, f: f.given("vectors")})())
 
 
@@ -242,9 +242,9 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
         ([[0], [1]], "cuts of document 1 must begin with 0"),
         ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, increase"),
         ([[0, 9], [0]], "less than its 2 sentences"),
-        ([[0.5], [0]], "must be a list of whole numbers"),
-        ([[-1], [0]], "must be numbers of its sentences"),
-        ([[2**40], [0]], "must be numbers of its sentences"),
+        ([[0.5], [0]], "must be a list with the number of each chunk"),
+        ([[-1], [0]], "must be sentence numbers from 0"),
+        ([[2**40], [0]], "must be sentence numbers from 0"),
     ],
 )
 def test_wrong_cuts_are_named(cuts: Any, error: str) -> None:

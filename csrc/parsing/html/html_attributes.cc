@@ -39,9 +39,10 @@ std::string_view plain_color(std::string_view color) {
 bool style_hides(std::string_view style, bool container) {
   const auto has = [&](std::string_view part) { return style.find(part) != style.npos; };
   if (has("display:none") || has("visibility:hidden")) return true;
-  // Containers of font size 0 close the gaps between their parts, and the parts have sizes of their own.
+  // A container with font size 0 hides no text: it only closes the gaps between its parts, which have sizes of their
+  // own.
   if (!container && has("font-size:") && is_zero(property_of(style, "font-size"))) return true;
-  // Pages that fade in begin with opacity 0 and name a transition or an animation.
+  // An element that fades in is not hidden: it has opacity 0 at first, and names a transition or an animation.
   if (has("opacity:") && is_zero(property_of(style, "opacity")) && !has("trans") && !has("anim")) return true;
   if (has("text-indent:-") && property_of(style, "text-indent").size() >= 7) return true;
   if (has("position:absolute") || has("position:fixed")) {

@@ -10,13 +10,13 @@ namespace pychunk::html {
 
 // Return whether a link's target is an image.
 bool is_picture(const Attributes& attributes, std::string& scratch);
-// Return the alternative text of an image, or an empty text if it is not informative. An image in a heading needs only
-// one word.
+// Return the alternative text of an image, or an empty text if it is not informative. In a heading, one word is
+// informative enough.
 std::string alternative(const Attributes& attributes, bool heads, std::string& scratch);
 // Return the target of a link for Markdown. It is empty if the target is a place on the page or a script.
 std::string link_target(const Attributes& attributes, std::string& scratch);
-// Write the end of a line as a Markdown link, unless it is blank or has several lines. Return the number of characters
-// that this adds.
+// Write the end of `line`, from `at` on, as the text of a Markdown link to `target`, unless it is blank or has several
+// lines. Return the number of characters that this adds.
 int64_t write_target(std::string& line, size_t at, std::string_view target);
 
 }  // namespace pychunk::html

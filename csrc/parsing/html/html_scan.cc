@@ -204,7 +204,7 @@ HtmlEvent HtmlScanner::start() {
   has_child_ = false;
   if (tag_.is(kVoid)) return HtmlEvent::kStart;
   if (tag_.is(kRawText)) {
-    // The text cannot contain the end tag, which would have ended it.
+    // The first end tag with this name ends the text, because raw text cannot contain its own end tag.
     raw_ = at_;
     do {
       raw_ = page_.find("</", raw_);

@@ -48,7 +48,7 @@ enum HtmlTrait : uint8_t {
   kRawText = 8,      // its text is written without escapes
   kLayoutOnly = 16,  // inside a table it shows that the table is for layout
   kForeign = 32,     // svg, math
-  kUnknowable = 64,  // the scanner does not read it: plaintext, and elements that were to be removed before
+  kUnknowable = 64,  // the scanner cannot read it: plaintext, and elements that the caller should have removed
   kDashed = 128,     // a hyphen in its name: a custom element of the page, which is also a block
 };
 

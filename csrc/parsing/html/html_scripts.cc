@@ -41,7 +41,7 @@ std::string script_text(bool raised, bool note, std::string& before, std::string
   const bool is_base = is_letter(base) || is_digit(base) || base == ')' || base == ']' || base == '}' || base == '|' ||
                        static_cast<uint8_t>(base) >= 0x80;
   if (!raised) {
-    // A fraction with a number before it, as in 5<sup>1</sup>/<sub>2</sub>.
+    // A fraction with a whole number before it: 5<sup>1</sup>/<sub>2</sub> is written as "5 1/2".
     size_t end = before.size();
     if (base == '/' || before.ends_with("\u2044")) {
       end -= base == '/' ? 1 : 3;

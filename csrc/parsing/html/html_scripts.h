@@ -14,7 +14,7 @@ constexpr char kLineBreak = '\0';
 // Return whether a text is a number with or without a sign, or one character. Such an exponent needs no braces.
 bool is_one_token(std::string_view text);
 
-// Return the text that is written in place of `text`, of a sup or a sub, after `before`. See
+// Return what is written in place of `text`, the content of a sup or sub that follows the text `before`. See
 // pychunk/_engine/data/superscripts.py.
 std::string script_text(bool raised, bool note, std::string& before, std::string_view text);
 
@@ -30,7 +30,7 @@ class Scripts {
     if (!open_.empty()) open_.back().note |= fragment;
   }
   bool any_open() const { return !open_.empty(); }
-  // End a script. Return whether the line has changed.
+  // End the innermost superscript, subscript or reading. Return whether the line has changed.
   bool leave(std::string& line) {
     const Script script = open_.back();
     open_.pop_back();
@@ -48,7 +48,7 @@ class Scripts {
     ends_in_digit_ = is_digit(line.back());
     return true;
   }
-  // Separate two numbers, before `text` is added to the line.
+  // Add a space if the line ends with the digit of a script, and `text`, which is added next, begins with a digit.
   void follow(std::string_view text, std::string& line) {
     if (ends_in_digit_ && !text.empty() && is_digit(text.front())) line.push_back(' ');
     ends_in_digit_ = false;

@@ -110,7 +110,7 @@ bool DataTable::settle() {
     return row.own == 0 || std::ranges::all_of(row.cells, [](const std::string& text) { return text.empty(); });
   });
   const auto kept = static_cast<int64_t>(rows.size());
-  bool beside = false;  // text next to text; a notice with its icon has none
+  bool beside = false;  // a row has text in two cells; a notice with its icon has not
   for (const auto& row : rows) {
     wide += row.cells.size() > 1;
     beside |= std::ranges::count_if(row.cells, [](const std::string& text) { return !text.empty(); }) > 1;

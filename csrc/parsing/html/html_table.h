@@ -24,7 +24,7 @@ struct DataTable {
 
   void begin_row();
 
-  // End the spans of cells, which do not extend to the rows of another group.
+  // End the spans of all cells where a group of rows begins: no cell spans the rows of two groups.
   void begin_group();
 
   void add(std::string text, bool head, int64_t columns, int64_t down);
@@ -49,7 +49,8 @@ struct DataTable {
   // Add the cells of earlier rows that span this row, up to its first free column or to its end.
   void fill(bool to_end);
 
-  // Repeat a text, until repeated texts are too long in total. Even a small page may have many spans.
+  // Return the text of one more cell that a span covers, or an empty text once all repeated texts together are too
+  // long. Without this limit, a small page with many spans could become a text of any length.
   std::string repeat(const std::string& text);
 
   std::vector<Span> spans_;

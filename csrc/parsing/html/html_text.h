@@ -21,7 +21,7 @@ void append_words(std::string_view text, std::string& out);
 void append_repeated(std::string_view part, int64_t times, std::string& out);
 // Append text, with `inset` after each of its line breaks.
 void append_inset(std::string_view text, std::string_view inset, std::string& out);
-// Return a number of fewer than `digits` ASCII digits.
+// Return the number that a text of fewer than `digits` ASCII digits denotes, or nothing for any other text.
 std::optional<int64_t> number_of(std::string_view text, size_t digits);
 // Return an integer as HTML reads it: white space, a sign, digits. Text after the digits is ignored.
 std::optional<int64_t> integer_of(std::string_view text);

@@ -28,7 +28,7 @@ namespace {
 // The limits of pychunk/_engine/reference/parsing/html_walk.py.
 constexpr int64_t kMostInCell = 1000;
 constexpr int64_t kMostDepth = 32767;
-// The most lists around an item that may count down. Each of them counts its items first.
+// The most lists around an item that may count down. The items of each of them are counted before it is read.
 constexpr int64_t kMostReversed = 4;
 constexpr int64_t kNamesRead = 1000;
 constexpr size_t kWordsOfNames = 24, kInlineSeen = 16;
@@ -130,7 +130,7 @@ class Walker {
   }
 
  private:
-  // The state around a block, which holds for everything inside.
+  // The state that the elements around a block set for everything inside them.
   struct Around {
     BlockKind kind = BlockKind::kParagraph;
     int64_t level = 0;
@@ -157,13 +157,13 @@ class Walker {
   HtmlEvent next() {
     checkpoint_each(++turns_, 8192);
     const HtmlEvent event = scanner_.next();
-    // Everything is inside one element.
+    // In a page that lexbor has written, everything is inside one element.
     const bool outside = scanner_.depth() == 0 && (event == HtmlEvent::kText || event == HtmlEvent::kStart);
     if (event == HtmlEvent::kBroken || outside) throw NotAsWritten{};
     return event;
   }
 
-  // Return the characters of the text that was read.
+  // Return the text that was read, with its escapes replaced by their characters.
   std::string_view read_text() {
     if (!scanner_.escaped() || scanner_.text().find('&') == std::string_view::npos) return scanner_.text();
     unescaped_.clear();
@@ -284,7 +284,7 @@ class Walker {
       if (value != Value::kNone) return;
     }
     if (tag.kind == HtmlKind::kLink) {
-      // Two adjacent links that only a style separates.
+      // Only the style separates two adjacent links on the page, so a space separates their texts.
       if (!parts_.empty() && in_link_ == 0 && after_link_) parts_.push_back(' '), after_link_ = false;
       ++in_link_, ++links_;
       frame = Frame::kLink;
@@ -314,7 +314,7 @@ class Walker {
       frame = Frame::kHidden;
     } else if (is_script(tag.kind)) {
       scripts_.enter(tag.kind, (in_link_ > 0 && in_fragment_) || is_note(attributes), parts_);
-      after_link_ = false;  // a link inside belongs to the text before
+      after_link_ = false;  // a link inside the script belongs to the text before it
       frame = Frame::kScript;
     }
     open_.push_back({frame, -1});
@@ -958,7 +958,7 @@ class Walker {
     size_t line_at = 0;
     bool in_cell = false, in_head = false, titled = false;
     CellParts parts{};
-    int64_t columns = 1, down = 1, in_link = 0, captions = 0, added = 0;  // added: characters of targets
+    int64_t columns = 1, down = 1, in_link = 0, captions = 0, added = 0;  // added: characters that link targets add
 
    private:
     // Return the text that is being read: a cell's, or the caption's.
@@ -1072,7 +1072,7 @@ class Walker {
   size_t link_at_ = std::string::npos;  // the beginning of the open link, and its target below
   std::string target_;
   std::string image_;  // the alternative text of the block's first image
-  // The last block that is an image's: the state before it, and its text.
+  // The last block that has the text of an image: the state of the output before it, and this text.
   static constexpr size_t kNoRows = std::string::npos - 4;
   struct Pictured {
     size_t rows = kNoRows, text = 0;

@@ -157,7 +157,8 @@ class Work {
   }
 
  private:
-  // When text continues, a parser copies up to a third of it: 450 MB of 1.4 GB. A node takes some 575 bytes.
+  // The number of copied bytes that count as one node. When text continues, a parser copies up to a third of it: 450 MB
+  // of 1.4 GB. A node takes some 575 bytes.
   static constexpr int64_t kNodeBytes = 2048;
 
   void add_text(std::string_view text) {
@@ -167,7 +168,7 @@ class Work {
                          around != kTh && around != kCaption;
     if (!in_rows) {
       text_ += static_cast<int64_t>(text.size());
-    } else if (!std::ranges::all_of(text, is_tag_space)) {  // it goes before the table, to the text that went there
+    } else if (!std::ranges::all_of(text, is_tag_space)) {  // it joins the text that was moved before the table
       fostered_ += static_cast<int64_t>(text.size());
     }
   }
@@ -200,7 +201,7 @@ class Work {
     is_inserted_ = next == '!' || next == '?';
     if (page_.substr(start).starts_with("<!--")) {  // "--!>" also ends it, but not with the dashes of its beginning
       ++work_.nodes;
-      // once for all comments before it that end with "--!>"
+      // one search for "-->" serves all comments before it that end with "--!>"
       if (comment_end_ < start + 5) comment_end_ = after("-->", start + 2);
       const size_t end = comment_end_, first = std::min(end, start + 4);
       const size_t bang = page_.substr(first, end - first).find("--!>");
@@ -223,7 +224,8 @@ class Work {
     const Tag tag = read(start, is_end);
     if (kind_of(tag.name) == 0) name_seen(tag.name);  // also names of end tags, which parsers look up
     if (tag.end == page_.npos) return page_.size();
-    // Text that continues after an ignored tag is copied if the tag's attributes took the memory after it.
+    // A parser appends the text after an ignored tag to the text before it. If the tag's attributes are in memory right
+    // after the earlier text, that text cannot grow in place, and the parser must copy it.
     if (tag.attributes > 0) copied_ += text_ + fostered_;
     if (is_end) {
       end(tag);
@@ -407,7 +409,7 @@ class Work {
         }
       }
     }
-    if (tag.name == kBr) {  // it stands for <br>
+    if (tag.name == kBr) {  // the end tag </br> stands for <br>
       reconstruct();
       ++work_.nodes;
     }
@@ -423,7 +425,7 @@ class Work {
       const int64_t found = find(tag.name, 0, kTemplate);
       if (found >= table && find(kSelect, 0) < found) pop_to(found);
     } else if (tag.name == kP) {
-      if (!pop_to(find(tag.name, kScope, kButton))) ++work_.nodes;  // it stands for an empty paragraph
+      if (!pop_to(find(tag.name, kScope, kButton))) ++work_.nodes;  // </p> alone stands for an empty paragraph
     } else if (tag.name == kLi) {
       pop_to(find(tag.name, kScope | kList));
     } else if (kind & kHeading) {
@@ -488,7 +490,7 @@ class Work {
     }
     if (kind & kRaw) {
       is_inserted_ = selects_ == 0;
-      is_over_ |= selects_ > 0 && tag.name != kScript;  // parsers differ in whether it is an element there
+      is_over_ |= selects_ > 0 && tag.name != kScript;  // parsers differ in whether it is an element inside select
       const size_t end = raw_end(tag);
       return end < page_.size() ? std::min(read(end, true).end, page_.size()) : end;
     }
@@ -566,7 +568,7 @@ class Work {
     }
   }
 
-  // Return whether the element is inserted. Outside of tables it is not.
+  // Return whether the tag of a table's part inserts an element. Outside of tables it does not.
   bool table_part(uint64_t name, uint32_t kind) {
     const int64_t table = find(kTable, 0, kTemplate);
     if (table < 0) return false;
@@ -598,7 +600,7 @@ class Work {
     }
   }
 
-  // Return the end of the text of an element without tags, which is at its end tag.
+  // Return the end of the text of an element whose text contains no tags. It is at the element's end tag.
   size_t raw_end(const Tag& tag) {
     size_t name_end = tag.begin + 1;
     while (!is_tag_space(page_[name_end]) && page_[name_end] != '/' && page_[name_end] != '>') ++name_end;
@@ -621,7 +623,7 @@ class Work {
       const std::string_view rest = page_.substr(at, name.size() + 3);
       if (is_script && !in_comment && page_.substr(at).starts_with("<!--")) {
         in_comment = true;
-        at += 1;  // its dashes may also end it
+        at += 1;  // the dashes of "<!--" may also end the comment
         continue;
       }
       const bool is_end = rest.size() > 1 && rest[1] == '/';
@@ -641,7 +643,7 @@ class Work {
   HtmlWork work_;
   std::vector<Element> open_;
   std::vector<Entry> list_;
-  int64_t text_ = 0, fostered_ = 0, copied_ = 0;  // bytes of the current text that continues, and of copied text
+  int64_t text_ = 0, fostered_ = 0, copied_ = 0;  // bytes of continued text, of text before a table, and copied
   int64_t ids_ = 0, copies_ = 0, options_ = 0, merged_ = 0, selects_ = 0, adoptions_ = 0;
   size_t comment_end_ = 0;
   std::unordered_set<uint64_t> names_;

@@ -19,7 +19,7 @@ class Column:
     Attributes:
         text: One line that explains the column to a reader of the table.
         when: The condition under which the table has the column. Empty means always.
-        nullable: Whether the engine may omit the column. The table then has nulls in it.
+        nullable: Whether the engine may return no values for the column, which is then null in every row.
         labels: The values of the column if the engine returns positions in this list; a negative position means null.
         in_hits: Whether a hit of a search shows the column.
         delta: Whether Parquet stores the differences of values, because they are integers that grow or repeat.

@@ -62,11 +62,11 @@ class Cuts:
             array = np.asarray([] if firsts is None else firsts)
             if array.size and (array.ndim != 1 or array.dtype.kind not in "iu"):
                 raise ValueError(
-                    f"cuts of document {row} must be a list of whole numbers, the first sentence of each chunk; "
+                    f"cuts of document {row} must be a list with the number of each chunk's first sentence; "
                     f"got {str(firsts)[:60]}"
                 )
             if array.size and (int(array.max()) >= 2**31 or int(array.min()) < 0):
-                raise ValueError(f"cuts of document {row} must be numbers of its sentences; got {str(firsts)[:60]}")
+                raise ValueError(f"cuts of document {row} must be sentence numbers from 0; got {str(firsts)[:60]}")
             rows.append(array.astype(np.int32))
         first = np.concatenate(rows) if rows else np.empty(0, np.int32)
         scores = None if score is None else Ragged.of(score, np.float32)
@@ -129,4 +129,6 @@ class Cuts:
         if self.score is not None:
             wanted = np.maximum(counts - 1, 0) if self.pairs else counts
             if self.score.documents != len(counts) or not np.array_equal(self.score.counts, wanted):
-                raise ValueError(f"scores of cuts must be one per {'pair of neighbours' if self.pairs else 'sentence'}")
+                raise ValueError(
+                    f"cuts must hold one score for each {'pair of adjacent sentences' if self.pairs else 'sentence'}"
+                )

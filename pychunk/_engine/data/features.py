@@ -107,7 +107,7 @@ class Features:
         """
         found = self.others.get(part) if part in self.others else getattr(self, part, None)
         if found is None:
-            raise ValueError(f"these features hold no {part}; name them in the method's `needs`")
+            raise ValueError(f"the features contain no {part}; name this part in the method's `needs`")
         assert isinstance(found, Ragged)
         return found
 

@@ -19,7 +19,7 @@ class Traits:
         scores: The scores whose mean is a chunk's score: ``"sentences"``, ``"pairs"`` of neighbouring sentences, or ""
             for no scores.
         reason: The reason for the method's cuts, one of ``columns.CUT_REASONS``.
-        sized: Whether the method has its own ``size`` in a ``unit``, which no chunk exceeds.
+        sized: Whether the method has the options ``size`` and ``unit``, and no chunk may be longer than this size.
         pages: Whether the table has the pages of each chunk.
         outline: Whether the method cuts by headings, and itself keeps spans together. The table then has the tree of
             headings.

@@ -70,7 +70,7 @@ class Ragged(NamedTuple):
         return self.values[self.offsets[0] : self.offsets[-1]]
 
     def like(self, values: npt.NDArray[Any]) -> Ragged:
-        """Return a Ragged with other values, one for each value of :meth:`flat`, divided into documents alike."""
+        """Return a Ragged with one new value for each value of :meth:`flat`, in the same document as that value."""
         return Ragged(values, self.offsets - self.offsets[0])
 
 

@@ -38,7 +38,7 @@ class FillRule:
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: FillRule) -> list[Group]:
     """Return groups of consecutive whole sentences, each as long as ``size`` allows.
 
-    The length of a group includes the overlap before it, which is at most so long that the next sentence still fits.
+    The length of a group includes the overlap before it. The overlap is short enough for the next sentence to fit.
     """
     ties = filling.borders[0] if filling.borders else []
     begins = (Tie.WALL, Tie.SECTION) if filling.sections else (Tie.WALL,)
@@ -133,9 +133,10 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
 def settle_on_atoms(ties: Sequence[Tie], sections: str, cuts: dict[int, int]) -> dict[int, int]:
     """Move each cut at a closed boundary to the nearest open boundary, in the direction that the cohesion demands.
 
-    That is before the leading text (``LEAD``) or after the trailing text (``TRAIL``). Cuts keep their reasons. With
-    ``sections="named"``, a cut by size that is before a section gets the reason "heading". With ``"cut"``, there is
-    also a cut before each section. With ``"ignored"``, sections change nothing.
+    At leading text (``LEAD``) the cut moves back to before this text, at trailing text (``TRAIL``) forward to after it.
+    Moved cuts keep their reasons. At each wall there is a cut, with the reason "removed". If ``sections`` is
+    ``"named"`` or ``"cut"``, a cut by size that is before a section gets the reason "heading". With ``"cut"``, a cut is
+    also added before every other section. With ``"ignored"``, sections change nothing.
     """
     n = len(ties)
     settled = {s: why for s, why in cuts.items() if not ties[s].is_closed or s == 0}
@@ -216,7 +217,7 @@ def cut_long(
     size: int,
     filling: FillRule,
 ) -> list[Group]:
-    """Cut each group that does not fit at its boundary with the lowest affinity, until all parts fit.
+    """Cut each group that is too long at its boundary with the lowest affinity, until all parts fit.
 
     Without affinities, or if all sentences of a group are kept together, :func:`fill` divides the group instead.
     """

@@ -182,7 +182,8 @@ def _says(own: _Line, before: _Line | None, behind: _Line, statements: bool) -> 
     stops = behind.text[-1:] == "."
     if last == ".":
         return _NEGATION.match(own.text) is not None or (statements and stops and own.words >= STATEMENT_WORDS)
-    # If the heading after it ends with a full stop or a colon, a line without a stop, directly below another, is text.
+    # A line without a full stop, directly below another line, is text if the heading after it ends with a full stop or
+    # a colon.
     close = before is not None and own.before == Break.LINE
     return close and not own.stops and (stops or behind.introduces)
 

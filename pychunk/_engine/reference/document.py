@@ -126,7 +126,7 @@ class Document:
 
     @property
     def heeds_borders(self) -> bool:
-        """True if groups may begin at some boundaries between sentences only."""
+        """True if there may be boundaries between sentences at which no group may begin."""
         return self.plan.keep_together or self.plan.traits.outline or self.has_walls
 
     @property

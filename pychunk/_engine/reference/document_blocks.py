@@ -131,7 +131,7 @@ def levels(blocks: list[Block], own: list[int], removed: list[bool]) -> list[int
 
 
 def level(blocks: list[Block], own: list[int], s: int) -> int:
-    """Return the level of a sentence that is a heading, or 0 if it is none. It may be removed."""
+    """Return the level of a sentence that is a heading, even if it is removed; 0 if it is no heading."""
     b = own[s]
     heads = b >= 0 and blocks[b].kind == HEADING and (s == 0 or own[s - 1] != b)
     return min(max(blocks[b].level, 1), 255) if heads else 0

@@ -291,7 +291,7 @@ class Cut:
         *,
         across: bool = False,
     ) -> list[budget.Group]:
-        """Join groups shorter than ``least`` with others; see :func:`budget.join_short`. With 0, no group is joined."""
+        """Join groups shorter than ``least``, if it is not 0, with other groups; see :func:`budget.join_short`."""
         if not least:
             return groups
         fits = parts.fits(self._limits())

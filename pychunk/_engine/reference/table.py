@@ -170,8 +170,8 @@ def _part(document: Document, sentence: int, begin: int, end: int, counted: bool
 def _vector(document: Document, part: Part) -> F32:
     """Return the vector of a part of a chunk.
 
-    If the part is a piece of a sentence, pychunk encodes the piece. If it cannot, because the vectors were given, the
-    piece has the vector of the whole sentence.
+    If the part is a piece of a sentence, pychunk encodes the piece. If it cannot, because the caller passed the
+    vectors, the piece has the vector of the whole sentence.
     """
     given = document.request.table is None or document.features.table_vectors is not None
     if not (part.whole or given):

@@ -53,7 +53,7 @@ def affinities(head: TopicHead, sentences: Sequence[str], flags: Sequence[int], 
 
 
 def add_products(x: F32, weights: F32, sums: F32) -> None:
-    """Add ``x @ weights`` to ``sums``, with all products of a sum added in order."""
+    """Add ``x @ weights`` to ``sums``. To each sum, its products are added one by one, in the order of the columns."""
     for column, row in zip(x.T, weights, strict=True):
         sums += column[:, None] * row
 
@@ -129,8 +129,8 @@ def log_length(size: int) -> float:
 def cosines(vectors: F32, mean: F32) -> F32:
     """Return the 7 cosines of each sentence, float32[n, 7].
 
-    Six compare windows of sentences before and after the gap before the sentence. The last one compares the sentence
-    with the document's ``mean``.
+    Six of them compare a window of sentences that ends before this sentence with a window that begins with it. The last
+    one compares the sentence with the document's ``mean``.
     """
     n, around = len(vectors), 16
     x = np.zeros((n + 2 * around, vectors.shape[1]), np.float32)  # zeros before the first and after the last sentence

@@ -19,7 +19,10 @@ _CONTROL = dict.fromkeys([7, 8, 11, 12, 13])
 
 @cache
 def errors() -> Console:
-    """Return the console of progress bars. Messages need it, too, because another console would print into the bar."""
+    """Return the console for progress bars and messages.
+
+    Messages must use the same console as a bar, because the output of another console would appear inside the bar.
+    """
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)

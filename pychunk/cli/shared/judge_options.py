@@ -33,7 +33,10 @@ class JudgeOptions:
         ),
     ] = None
     judge_chunks: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of chunks of each row to judge, drawn with a fixed seed.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of chunks to judge for each row of results, drawn with a fixed seed."
+        ),
     ] = 200
     judge_task: Annotated[str, typer.Option(metavar="TEXT", help="Purpose of the chunks, for --judge task.")] = (
         chunk_judge.PURPOSE

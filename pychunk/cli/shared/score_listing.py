@@ -66,7 +66,7 @@ class Curve:
         return f"{self._low:.3f} to {self._high:.3f}{threshold}"
 
     def of(self, start: int, end: int, encoding: str) -> Text:
-        """Return the bars of the sentences that begin in a span, with those below the threshold highlighted."""
+        """Return the score bars of the sentences that begin in a span; bars below the threshold are highlighted."""
         own = self._scores[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         line = Text(spark(own, self._low, self._high, encoding))
         if self._threshold is not None:

@@ -23,7 +23,7 @@ from .grammar import method_of, value_of
 Kind = Annotated[
     str,
     typer.Option(
-        help=f"{', '.join(KINDS)}, or auto: the kind of the inputs, which auto finds by name, else by the first bytes."
+        help=f"{', '.join(KINDS)}, or auto: the kind of the inputs. auto finds it by the name, else by the first bytes."
     ),
 ]
 OnError = Annotated[str, typer.Option(help="Action on rows, lines or files that cannot be read: raise or skip.")]
@@ -143,7 +143,7 @@ class SegmentOptions:
         name, options = (None, {}) if self.method is None else method_of(self.method)
         if name == "precomputed":
             raise ValueError(
-                "method precomputed takes its cuts from Python: "
+                "method precomputed needs cuts, which only Python can pass: "
                 "pychunk.segment(texts, 'precomputed', columns={'cuts': ...})"
             )
         vector_encoder = flags.pop("vector_encoder", None)
@@ -181,9 +181,9 @@ class ContextOptions:
         typer.Option(
             metavar="HOW[:OPTION=N,...]",
             help="Context to index with each chunk: head (its document's first 250 characters, or head:characters=N), "
-            "title, summary (the document's central sentences), path (the headings above it), neighbours (a sentence "
-            "of the chunks around it) or column:NAME. By an LLM: summary:llm, context:llm or propositions:llm (the "
-            "chunk's facts). May be repeated.",
+            "title, summary (the document's central sentences), path (the headings above it), neighbours (the most "
+            "central sentence of the chunks around it) or column:NAME. By an LLM: summary:llm, context:llm or "
+            "propositions:llm (the chunk's facts). May be repeated.",
         ),
     ] = None
 
@@ -222,8 +222,8 @@ class ReaderOptions:
         list[str] | None,
         typer.Option(
             metavar="[ROLE=]COLUMN",
-            help="Column with the text, needed if several hold text. ROLE=COLUMN names a column with other facts of "
-            f"each document: {', '.join(ROLES)}. May be repeated.",
+            help="Column with the text, needed if several columns hold text. ROLE=COLUMN names a column that holds "
+            f"something else about each document: {', '.join(ROLES)}. May be repeated.",
         ),
     ] = None
     ids: Annotated[
@@ -361,7 +361,9 @@ class ReaderOptions:
         return found
 
     def _typed(self, found: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
-        """Return the inputs, changed so that an input without a kept column gets nulls of the type it has elsewhere.
+        """Return the inputs, changed so that an input that lacks a kept column gets nulls in it.
+
+        The nulls have the type that the column has in the other inputs.
 
         Raises:
             ValueError: No input has the column.
@@ -400,7 +402,7 @@ class ReaderOptions:
     ) -> tuple[Source, dict[str, Any]]:
         """Return an input with the keywords that name its columns in a call, also the columns that the method uses.
 
-        If there are several inputs, one that is no table keeps only columns that its kind can have.
+        If there are several inputs, an input that is no table keeps only columns that files of its kind can have.
         """
         metadata_columns = self.metadata_columns or []
         if metadata_columns and not alone:
@@ -443,7 +445,7 @@ def _with_ids(source: Source, name: str) -> Source:
 
 
 def _there(source: Source, names: Sequence[str]) -> list[str]:
-    """Return the columns among ``names`` that the source has. For JSON Lines, all, as any row may have them."""
+    """Return the columns among ``names`` that the source has; for JSON Lines all of them, as any row may have them."""
     if "jsonl" in source.kinds or (source.path == "-" and KINDS[source.kind].is_table):
         return list(names)
     known = {"file"}.union(*source.columns_by_kind().values())

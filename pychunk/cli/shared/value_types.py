@@ -12,7 +12,7 @@ _NOTHING = object()
 
 
 class _PlainParameter:
-    """A parser of one parameter that reads plain values as Typer would, and leaves all others to Typer."""
+    """A parser of one parameter that reads text, paths and numbers as Typer would, and leaves other values to Typer."""
 
     def __init__(self, described: Any, slow: Callable[[], Any]) -> None:
         self._as, self._info = described.annotation, described.parameter_info

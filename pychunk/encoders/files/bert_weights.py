@@ -155,7 +155,7 @@ def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
 def _check_shapes(found: BertWeights) -> None:
     dim, arrays = found.dim, found.arrays
     if dim % found.heads:
-        raise ValueError(f"{dim} dimensions cannot be shared by {found.heads} heads")
+        raise ValueError(f"{dim} dimensions cannot be divided evenly among {found.heads} heads")
     shapes: dict[str, tuple[int, ...]] = {}
 
     def linear(name: str, rows: int, columns: int) -> None:

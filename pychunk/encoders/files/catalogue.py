@@ -69,7 +69,8 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
                 raise ValueError(f"{source or folder} is not {facts['repository']}: {file} is missing")
             if sha256(path) != expected:
                 raise ValueError(
-                    f"{path} is not the one of {facts['repository']} at {facts['revision'][:12]}, or damaged"
+                    f"{path} is damaged, or not the file of {facts['repository']} at revision "
+                    f"{facts['revision'][:12]}; get it again"
                 )
         say("building the ONNX graph")
         out = model_dir.cached(name)
@@ -125,11 +126,15 @@ def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:
     if facts.get("task") == "relevance":
         most = _most_difference(path, facts)
         if not most <= MOST_DIFFERENCE:
-            raise ValueError(f"the model built from {origin} is wrong: a score is {most:.4f} from the stored one")
+            raise ValueError(
+                f"the model built from {origin} is wrong: a score differs by {most:.4f} from the stored one"
+            )
         return f"scores of {count} pairs equal the stored ones (within {most:.6f})"
     least = _least_cosine(path, facts)
     if least < LEAST_COSINE:
-        raise ValueError(f"the model built from {origin} is wrong: a vector's cosine to the stored one is {least:.4f}")
+        raise ValueError(
+            f"the model built from {origin} is wrong: a vector's cosine to the stored vector is {least:.4f}"
+        )
     return f"vectors of {count} sentences equal the stored ones (cosine {least:.6f})"
 
 

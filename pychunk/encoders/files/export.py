@@ -17,7 +17,7 @@ from .bert_graph import PRECISIONS
 if TYPE_CHECKING:
     import onnx
 
-#: The files of a repository that are downloaded: configuration, tokenizer, safetensors. Pickles and code never are.
+#: The files of a repository that are downloaded: configuration, tokenizer, safetensors; never pickles or code.
 PATTERNS = ["*.json", "*.txt", "*.safetensors", "*.model", "*/config.json"]
 #: Arrays with fewer numbers than this stay in float32 with ``int8``. They are norms and biases, 1 % of a model.
 LARGE = 1 << 14
@@ -74,7 +74,9 @@ def export(
     prompts = {"query_prompt": query_prompt, "passage_prompt": passage_prompt}
     given: dict[str, Any] = {key: prompt for key, prompt in prompts.items() if prompt is not None}
     if given and source.task != "vectors":
-        raise ValueError(f"{', '.join(given)} is for models of task vectors; this one is for {source.task}")
+        raise ValueError(
+            f"{', '.join(given)} applies only to models of the task vectors; this model's task is {source.task}"
+        )
     source = replace(source, **given)
     for key in prompts if source.task == "vectors" else ():
         if getattr(source, key):

@@ -138,7 +138,7 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
     If the process is killed before, ``path`` stays unchanged. An existing ``path`` must hold a model or be empty.
     """
     if path.exists() and any(path.iterdir()) and not (path / FACTS).is_file():
-        raise ValueError(f"{path} holds something else; name an empty or new directory")
+        raise ValueError(f"{path} is not empty and holds no exported model; name an empty or new directory")
     with whole_folder(path) as aside:
         yield aside
 

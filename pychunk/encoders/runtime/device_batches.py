@@ -72,10 +72,10 @@ def run_device_batches(
     batch_tokens: int = BATCH_TOKENS,
     report: Callable[[int, int], None] | None = None,
 ) -> I64:
-    """Call ``sink`` with the output of every batch, and return the sorted order of the rows, int64[n].
+    """Call ``sink`` with the output of every batch, and return the sorted order of the rows, int64[rows].
 
     Later work in ``lanes.device.stream`` runs after all batches. A batch that does not fit into the device's memory is
-    halved repeatedly. The sink receives ``destinations[i]``, if passed, as the number of row i (int64[n]).
+    halved repeatedly. The sink receives ``destinations[i]`` as the number of row i. By default that number is i.
 
     Raises:
         OutOfDeviceMemory: A single row does not fit.

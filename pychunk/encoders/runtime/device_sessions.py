@@ -140,7 +140,9 @@ class OnnxDeviceSession(DeviceSession):
         try:
             import onnxruntime as ort
         except ImportError as error:
-            raise ImportError('transformers run on a GPU with: pip install "pychunk-native[gpu]", or torch') from error
+            raise ImportError(
+                'to run transformers on a GPU: pip install "pychunk-native[gpu]", or pip install torch'
+            ) from error
         assert placement.device is not None
         self._ort: Any = ort
         self.device, self._path = placement.device, path
@@ -150,8 +152,8 @@ class OnnxDeviceSession(DeviceSession):
             ort.preload_dlls()
         if not _device.emulated() and "CUDAExecutionProvider" not in ort.get_available_providers():
             raise ValueError(
-                f"onnxruntime {ort.__version__} here runs on the CPU alone: pip uninstall onnxruntime and "
-                "pip install onnxruntime-gpu, or pass placement=pychunk.Placement(runtime='torch')"
+                f"onnxruntime {ort.__version__}, as installed here, runs only on the CPU: pip uninstall onnxruntime "
+                "and pip install onnxruntime-gpu, or pass placement=pychunk.Placement(runtime='torch')"
             )
         self._sessions: dict[int, Any] = {}
         self._lock = threading.Lock()

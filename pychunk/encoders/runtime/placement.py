@@ -44,7 +44,9 @@ class ModelPlacement:
             torch = on_gpu is not None and importlib.util.find_spec("torch") is not None
             runtime = "torch" if torch else "onnxruntime"
         if on_gpu is not None and runtime == "openvino":
-            raise ValueError(f"runtime='openvino' runs on the CPU; device={device!r} takes torch or onnxruntime")
+            raise ValueError(
+                f"runtime='openvino' runs only on the CPU; for device={device!r} pass torch or onnxruntime"
+            )
         if precision == "auto":
             on_torch = "mixed" if on_gpu is not None else "fp32"
             precision = on_torch if runtime == "torch" else ""

@@ -72,8 +72,8 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
     for name, kind, rank in found:
         if kind not in dtypes or rank != 2:
             raise ValueError(
-                f"{path} cannot be an encoder here: its input {name!r} is {kind} with {rank} dimensions; token ids, a "
-                "mask and token types, int32 or int64 [batch, length], can be filled"
+                f"{path} cannot be an encoder here: its input {name!r} is {kind} with {rank} dimensions; "
+                "inputs must be token ids, a mask or token types, int32 or int64 [batch, length]"
             )
         lower = name.lower()
         role = MASK if "mask" in lower else TYPES if "type" in lower or "segment" in lower else IDS
@@ -115,7 +115,7 @@ class OnnxRuntime(Session):
             import onnxruntime as ort
         except ImportError as error:
             raise ImportError(
-                'transformers run on ONNX Runtime: pip install "pychunk-native[onnx]"; encoder="static" needs no more'
+                'transformers run on ONNX Runtime: pip install "pychunk-native[onnx]"; encoder="static" runs without it'
             ) from error
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -218,7 +218,7 @@ class OpenVino(Session):
 class TorchSession(Session):
     """A BERT in torch on the CPU, in any precision.
 
-    With fp16 it computes, slowly, what a GPU computes in fp16, on machines without a GPU.
+    With fp16, a machine without a GPU computes what a GPU computes in fp16, but slowly.
     """
 
     runtime = "torch"

@@ -44,14 +44,14 @@ class AnswerSetup:
         lacking = next((row for row, each in enumerate(data.questions) if not each.answers), None)
         if not data.questions or lacking is not None:
             which = "no questions" if lacking is None else f"no answer to question {lacking}"
-            raise ValueError(f"answers are compared with the dataset's own, but {data.name} has {which}")
+            raise ValueError(f"the dataset must hold an answer to every question, but {data.name} has {which}")
         if self.judged and _choose(data):
             raise ValueError(
                 f"multiple-choice answers are counted and need no judge, but {data.name} is multiple choice"
             )
 
     def __call__(self, hits: Sequence[Sequence[Any]], data: Dataset) -> tuple[dict[str, F64], Answers]:
-        """Answer each question from its hits, and return (values of each measure as float64[q], the answers).
+        """Answer each question from its hits, and return (values of each measure as float64[questions], the answers).
 
         If all questions have options, the measure is ``answer accuracy``. Otherwise, the measures are SQuAD's: ``answer
         exact match`` and ``answer F1``. If the questions ask for pages, there is also ``UNLP score``, for the first

@@ -20,7 +20,7 @@ from .chunk_judge import ChunkVerdicts, documents_of
 if TYPE_CHECKING:
     from ...llm import LLM
 
-#: The token F1 from which an answer counts as right when the judge is compared with it.
+#: The token F1 from which an answer counts as right when the judge's verdicts are compared with token F1.
 ENOUGH = 0.5
 
 
@@ -36,7 +36,7 @@ class JudgedAnswers(ChunkVerdicts):
     asked: npt.NDArray[np.bool_] = field(kw_only=True)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Return Cohen's kappa of the judge's and the counted verdicts, bool[answers], on answers the model saw."""
+        """Return Cohen's kappa of the judge's verdicts and ``counted``, bool[answers], over answers the model saw."""
         return super().agreement(np.where(self.asked, np.asarray(counted, np.int64), -1), level=level, seed=seed)
 
 

@@ -21,17 +21,18 @@ UNIT_WORDS = 150
 
 
 def counted(name: str, chunked: SystemChunks, rows: npt.ArrayLike, data: Dataset, encoder: Encoder) -> Bools | None:
-    """Return whether each of the given chunks meets a criterion, bool[rows], or None if it cannot be counted.
+    """Return whether each of the chunks ``rows`` meets a criterion, bool[rows], or None if it cannot be counted.
 
-    A criterion cannot be counted if the dataset lacks the facts that it needs. For ``"completeness"`` and
-    ``"context_switch"``, chunks must not overlap either.
+    ``name`` is the criterion. It cannot be counted if the dataset lacks the facts that it needs, or, for
+    ``"completeness"`` and ``"context_switch"``, if chunks overlap.
 
     - ``"completeness"``: The chunk neither begins by referring back nor cuts a unit of at most 150 words
       (:func:`~.quality_counts.incomplete`, :func:`~.plain_text_blocks.find_blocks`).
     - ``"context_switch"``: One of the document's sharpest turns is inside the chunk
       (:func:`~.quality_counts.breaks_inside`), according to the vectors of the evaluation's encoder.
-    - ``"task"``: The chunk holds text that answers one of the questions. This is a part of a reference span, an answer
-      in the paragraph that the question is about (:mod:`~.answer_containment`), or a part of the page.
+    - ``"task"``: The chunk holds text that answers one of the questions. Depending on the dataset, such text is a part
+      of a reference span, a part of the right page, or an answer (:mod:`~.answer_containment`) in the paragraph that
+      the question is about.
     - ``"noise"``: Always None, as no dataset here has marked text.
     """
     chosen = np.asarray(rows, np.int64)

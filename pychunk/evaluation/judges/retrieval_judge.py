@@ -79,7 +79,10 @@ class HitGrades:
         return by_documents(self.precisions(k), self.documents, level=level, seed=seed)
 
     def agreement(self, counted: npt.ArrayLike, *, level: float = 0.95, seed: int = 0) -> Agreement:
-        """Return Cohen's kappa (quadratic weights) with ``counted``: grades without a model, int[questions, k]."""
+        """Return Cohen's kappa (quadratic weights) of these grades and ``counted``, int[questions, k].
+
+        ``counted`` holds grades that were counted without a model.
+        """
         rows = np.repeat(self.documents, self.grades.shape[1])
         given = np.asarray(counted, np.int64).reshape(-1)
         return cohen_kappa(self.grades.reshape(-1), given, rows, weights="quadratic", level=level, seed=seed)
@@ -123,7 +126,9 @@ def grade(
     if rows.ndim != 2 or len(rows) != len(questions):
         raise ValueError(f"hits must be [questions, k]; got shape {rows.shape} for {len(questions)} questions")
     if rows.size and not -1 <= rows.min() <= rows.max() < len(texts):
-        raise ValueError(f"hits must be rows of {len(texts)} texts, or -1; got {rows.min()} to {rows.max()}")
+        raise ValueError(
+            f"hits must be numbers of the {len(texts)} texts, from 0, or -1; got {rows.min()} to {rows.max()}"
+        )
     of = documents_of(len(questions), documents, "question")
     words = tuple(map(str, range(MOST + 1)))
     asking = Judge(
@@ -200,8 +205,8 @@ def judge_retrieval(
     """Draw chunks, let a model write questions about them, search with the questions, and let it grade the hits.
 
     Each drawn chunk takes one call for its questions, and each question one call for its grades. A dry run counts the
-    calls for questions. It estimates the calls for grades as if every chunk gave ``each`` questions, whose k hits are
-    as long as the first chunks drawn.
+    calls for questions. It can only estimate the calls for grades. It assumes that every chunk gives ``each``
+    questions, and that their hits are as long as the drawn chunks.
 
     Args:
         llm: The client.

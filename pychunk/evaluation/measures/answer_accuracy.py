@@ -117,7 +117,9 @@ def unlp_score(
     by_document = page_accuracy.accuracy_doc(documents, gold_documents)
     by_page = page_accuracy.accuracy_page(documents, found_pages, gold_documents, gold_pages, page_counts)
     if answered.shape != by_document.shape:
-        raise ValueError(f"the shapes must be equal; got {answered.shape} and {by_document.shape}")
+        raise ValueError(
+            f"right and documents must cover the same questions; got shapes {answered.shape} and {by_document.shape}"
+        )
     answer, document, page = UNLP_WEIGHTS
     return np.asarray(answer * answered + document * by_document + page * by_page, np.float64)
 

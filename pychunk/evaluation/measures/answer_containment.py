@@ -197,8 +197,8 @@ class Gold:
             spans of the answers in that document if known.
 
     Attributes:
-        nowhere: The indices of the questions none of whose answers occurs in their paragraph, their document, or any
-            document if theirs is unknown.
+        nowhere: The indices of the questions that have no spans and none of whose answers occurs where it should. This
+            is the question's paragraph if known, else its document if known, else any document.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Words that refer to something said before, personal, possessive and demonstrative, in English and Ukrainian.
+#: Personal, possessive and demonstrative words that refer to something said before, in English and Ukrainian.
 _PRONOUNS = _words(
     """he she it they him her them his hers its their theirs himself herself itself themselves this that these those
     such він вона воно вони його її їх їхній їхня їхнє їхні цей ця це ці цього цієї цих той те ті такий

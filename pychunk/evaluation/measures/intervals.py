@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-#: The number of questions drawn at a time, over all resamples of a block: 8 MB of indices.
+#: The number of indices of questions that are drawn at a time, for a block of several resamples. They take 8 MB.
 _BLOCK = 1 << 20
 
 
@@ -109,7 +109,7 @@ def of_sums(
         whole = float(figure(rows.sum(axis=0)[:, None])[0])
         found = figure(drawn)
     if not np.isfinite(whole):
-        raise ValueError(f"the sums of parts give no figure; got {whole} for {rows.sum(axis=0).tolist()}")
+        raise ValueError(f"figure must be finite for the sums of parts; got {whole} for {rows.sum(axis=0).tolist()}")
     low, high = np.quantile(found[np.isfinite(found)], [(1 - level) / 2, (1 + level) / 2])
     return Interval(whole, float(low), float(high))
 

@@ -142,7 +142,10 @@ def size_compliance(sizes: npt.ArrayLike, *, least: int, most: int) -> RatioSum:
 def _by_chunk(
     vectors: npt.NDArray[np.floating], rows: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return the vectors of sentences in chunks, and the first row of each chunk, followed by the number of rows."""
+    """Return the vectors of the sentences in chunks, without zero vectors, and the row at which each chunk begins.
+
+    The second array ends with the number of these vectors.
+    """
     own = np.asarray(rows, np.int64)
     if vectors.ndim != 2 or own.shape != vectors.shape[:1]:
         raise ValueError(f"needed vectors [n, d] and rows [n]; got shapes {vectors.shape} and {own.shape}")

@@ -42,9 +42,9 @@ def marked_spans(text: str, marked: str) -> I64:
     r"""Return the spans of a text that people marked, int64[n, 2] in characters, in order.
 
     The function compares words: runs of letters and digits in lower case. It first takes the longest run of words
-    that both texts have, and uses each word once. It continues down to runs of three, or of fewer if the marked text
-    has no more. A second copy of the words, such as in a menu, is therefore not returned. The order of passages,
-    punctuation and white space do not matter.
+    that both texts have, then the next longest, and uses each word once. The shortest runs that it takes have three
+    words, or fewer if the whole marked text has fewer. A second copy of the words, such as in a menu, is therefore not
+    returned. The order of passages, punctuation and white space do not matter.
 
     The time grows with the number of pairs of equal runs of three. If a text repeats one run again and again, the time
     is quadratic.
@@ -127,7 +127,7 @@ class Noise(NamedTuple):
 def noise(text: str, chunks: npt.ArrayLike, marked: npt.ArrayLike) -> Noise:
     """Return how much of each chunk is outside the marked text, in characters of words.
 
-    Marks and white space count neither as noise nor as text.
+    Punctuation and white space count neither as noise nor as text.
 
     Args:
         text: The text of the document.

@@ -96,8 +96,8 @@ def spread(at: Sequence[float], gap: float, low: float, high: float) -> list[flo
     """Move positions as little as possible to be ``gap`` apart, in the same order, between ``low`` and ``high``."""
     order = sorted(range(len(at)), key=lambda i: at[i])
     gap = min(gap, (high - low) / max(1, len(at) - 1))
-    # Without their gaps, the positions must not decrease. Least squares then pools neighbours that do (isotonic
-    # regression).
+    # The gaps before each position are subtracted from it. The results must not decrease, so neighbours that decrease
+    # are pooled: they get their mean, which is least squares (isotonic regression).
     pools: list[tuple[float, int]] = []
     for place, i in enumerate(order):
         mean, size = at[i] - place * gap, 1

@@ -1,4 +1,4 @@
-"""The reading of a FAISS graph (HNSW) from its file, with checks that a damaged file cannot crash the process.
+"""The reading of a FAISS graph (HNSW) from its file, with checks, so that a damaged file cannot crash the process.
 
 No number may point outside the graph, or make FAISS allocate more memory than the file has bytes.
 """

@@ -28,12 +28,12 @@ Vectors = npt.NDArray[Any]
 
 #: With fewer vectors than this, a scan is as fast, and no codes are made.
 LEAST = 1000
-#: A vector has three pieces for every 16 numbers. The width of a piece is the one with which the pieces cover all
-#: numbers, or up to four less; then the last numbers of a vector have no code. Of these widths, the one with the
-#: smallest error of codes is chosen. Sentence vectors of 256 numbers have 48 pieces of width 3. Among 1,945,129 of
-#: them, recall@10 is 0.969, 0.988, 0.995 and 0.998 with 1,024, 2,048, 4,096 and 8,192 candidates. With 64 pieces of
-#: width 3 it is 0.986 to 0.999, for a third more memory and time. With 32 pieces of width 4 it is 0.900, 0.950, 0.973
-#: and 0.985.
+#: A vector has three pieces for every 16 numbers. The width of a piece, in numbers, is the least with which the pieces
+#: cover the whole vector, or up to four less. With a smaller width, the last numbers of a vector have no code. Of these
+#: widths, the one with the smallest error of codes is chosen. Sentence vectors of 256 numbers have 48 pieces of width
+#: 3. Among 1,945,129 of them, recall@10 is 0.969, 0.988, 0.995 and 0.998 with 1,024, 2,048, 4,096 and 8,192 candidates.
+#: With 64 pieces of width 3 it is 0.986 to 0.999, for a third more memory and time. With 32 pieces of width 4 it is
+#: 0.900, 0.950, 0.973 and 0.985.
 _NARROWER = 4
 #: The most pieces of a vector, so that sums over tables of bytes fit 16 bits.
 _MOST_PIECES = 256
@@ -44,8 +44,8 @@ _SAMPLE, _ROUNDS, _TRIED = 16_384, 12, 4096
 _BLOCK = 1 << 18
 #: The number of candidates of a search is the number of vectors divided by _ONE_OF, at least _FEWEST. A trial searches
 #: for the _NEAREST nearest vectors of each of _PROBED stored vectors. If it finds less than the share _RECALL of them,
-#: there are more candidates: up to the number of vectors tried divided by _SHARE, and at most _MOST when this is scaled
-#: up to all vectors.
+#: the number of candidates is raised until it finds that share. The limit is one in _SHARE of the vectors among which
+#: the trial searches. After the number is scaled up to all vectors, it is at most _MOST.
 _ONE_OF, _FEWEST, _MOST = 1000, 512, 16_384
 _PROBED, _NEAREST, _RECALL, _SHARE = 128, 10, 0.985, 64
 #: The most vectors among which the trial searches. A scan of all vectors would take as long as making their codes.
@@ -196,7 +196,7 @@ def search(
         count: The number of rows.
         score: A function (query, rows) that returns the scores of rows by their stored vectors.
         allowed: The rows that may be found, bool[n]. None: all.
-        candidates: The number of rows to score in this way. None: the number that was determined when the index was
+        candidates: The number of rows to score with ``score``. None: the number that was determined when the index was
             built.
         threads: The number of threads. None: the default number.
     """
@@ -219,8 +219,9 @@ def candidates_of(codes: Codes, count: int, candidates: int | None) -> int:
 def tune(codes: Codes, arrays: Sequence[Vectors], exact: Callable[[F32, int], I64]) -> float:
     """Set the number of candidates that a search scores, by a trial among some of the rows, and return its recall@10.
 
-    The ten nearest among a part of all rows are further away than the ten nearest of all, and more rows are as near.
-    The same share of all rows as candidates therefore gives at least this recall.
+    The ten nearest rows of a part of the index are further from the query than the ten nearest of the whole index, so
+    they are harder to tell from other rows. If the same share of all rows are candidates, recall is therefore at least
+    that of the trial.
 
     Args:
         codes: The codes.

@@ -20,9 +20,10 @@ class VectorScan:
     """The scan that finds the best chunks by the best of their vectors, with inner products in float32.
 
     Vectors are read from memory-mapped files, once for all queries of a call. Products are added in a fixed order: hits
-    and scores are the same, bit for bit, for any number of threads and queries, and for every instruction set. If int8
-    vectors have most of their length in their first numbers, the second search makes a copy of these numbers in memory,
-    with four bits each, which takes 0.4 of the files' bytes. Later searches then read few complete rows.
+    and scores are the same, bit for bit, for any number of threads and queries, and for every instruction set. If the
+    first numbers of int8 vectors account for most of their Euclidean length, the second search copies these numbers
+    into memory, with four bits each. The copy takes 0.4 of the files' bytes, and later searches then read few complete
+    rows.
 
     Args:
         arrays: The vectors, float16 or float32 [n, dim], or int8 [n, dim + 4] (:mod:`.int8_vectors`), all of one type.

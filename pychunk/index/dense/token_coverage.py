@@ -67,7 +67,7 @@ class TokenTraits:
         self.continues = np.array([token.startswith("##") for token in tokens.vocabulary])
 
     def known(self, ids: npt.NDArray[np.int32], foreign: bool) -> float:
-        """Return the share of a text that the encoder knows: of its tokens, those that are not in ``little``.
+        """Return the share of a text that the encoder knows: the share of its tokens that are not in ``little``.
 
         For a ``foreign`` text, it is the share of its words that are a single token.
         """

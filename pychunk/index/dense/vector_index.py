@@ -84,14 +84,15 @@ class VectorIndex:
         dim: The width of the vectors.
         kind: One of :data:`KINDS`. A flat index has only :attr:`scan`.
         offsets: The offsets of each chunk's rows, int64[chunks + 1]. ``None``: each row is a chunk.
-        stored: A file that :meth:`save` wrote with the first rows. Later rows are added here. None: the index is built.
+        stored: A file that :meth:`save` wrote, which holds the first rows. Further rows are added in memory. None: the
+            index is built from all rows.
         accuracy: The number of candidates in a search. More candidates are slower and find more. None: the number that
             :func:`.quantized_index.tune` determined, or ``ACCURACY`` for HNSW.
         blocks: The blocks of the files. See :class:`.scan.VectorScan`.
         placement: The GPU on which a flat index is searched, if any. Searches that exclude rows do not use it.
 
     Attributes:
-        recall: The recall@10 that :func:`.quantized_index.tune` returned. None unless the codes were made here.
+        recall: The recall@10 that :func:`.quantized_index.tune` returned. None unless this object made the codes.
 
     Raises:
         ValueError: ``stored`` does not fit its number of rows or ``dim``, or is damaged. The message names the file.

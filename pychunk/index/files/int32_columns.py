@@ -1,10 +1,10 @@
 """The storage of a chunk table's integers, which are positions in documents, in 32 bits instead of 64.
 
 A chunk table has ten columns of int64, and each sentence has two such numbers. In 32 bits, they make an index of
-articles smaller by 0.14 times the size of its text. Narrower types of terms' offsets and postings save a further 0.03.
-A part stores a column, or the spans of its sentences, as int32 if all values fit, else as int64. The schema of the
-part's table names the narrowed columns. All parts can therefore be read with the types with which they were added: the
-index always returns int64 (:func:`widened`).
+articles smaller by 0.14 times the size of its text. Narrower types of terms' offsets and postings save a further 0.03
+times the size of the text. A part stores a column, or the spans of its sentences, as int32 if all values fit, else as
+int64. The schema of the part's table names the narrowed columns. All parts can therefore be read with the types with
+which they were added: the index always returns int64 (:func:`widened`).
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
 A node's own vector shows its subject, the vector of its best sentence shows whether it holds an answer, and BM25 shows
 whether it has the query's words. Each of these three scores is converted to bits by the scale of the node's level
-(:mod:`pychunk.index.levels.score_calibration`). Two numbers are subtracted: among many nodes some score high by chance,
-and a longer node takes more of the word budget.
+(:mod:`pychunk.index.levels.score_calibration`). A number is subtracted for the size of the level, because among many
+nodes some score high by chance. Another is subtracted for the node's length, because a longer node takes more of the
+word budget.
 
     score = (blend * sentence + (1 - blend) * own + weight * words) / (1 + weight)
             - log2(nodes of the level) - LENGTH * log2(length)
 
-Here ``sentence``, ``own`` and ``words`` are the bits of the three scores. Two nodes are thus compared by the number of
-unrelated nodes that would score as high, times their length in characters to the power of ``LENGTH``. :func:`merged`
-chooses the nodes that are returned.
+Here ``sentence``, ``own`` and ``words`` are the bits of the three scores. ``blend`` is the weight of the best sentence,
+and ``weight`` that of BM25. In other words, each node has a product: the number of unrelated nodes that would score as
+high as it by chance, times its length in characters to the power of ``LENGTH``. The node with the smallest product
+comes first. :func:`merged` chooses the nodes that are returned.
 """
 
 from __future__ import annotations
@@ -36,24 +38,24 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The number of bits that a node of twice the length must score higher. On 600 questions of mixed breadth of the
-#: validation part (pychunk.training.breadth), F1 within 500 words is 0.244. With scores that are not converted it is
-#: 0.210, and in the best single level, sections, 0.213. On every second of these questions, F1 is 0.250 with a LENGTH
-#: of 0.35, 0.248 with 0.5, and 0.235 with 0.8. If the number of nodes is not subtracted, so that sentences come first,
-#: it is 0.199.
+#: The number of bits by which a node must score higher than a node of half its length to rank equally. On 600 questions
+#: of mixed breadth of the validation part (pychunk.training.breadth), F1 within 500 words is 0.244. With scores that
+#: are not converted it is 0.210, and in the best single level, sections, 0.213. On every second of these questions, F1
+#: is 0.250 with a LENGTH of 0.35, 0.248 with 0.5, and 0.235 with 0.8. If the number of nodes is not subtracted, so that
+#: sentences come first, it is 0.199.
 LENGTH = 0.5
-#: A shorter node counts as a node of this number of characters.
+#: The least length in characters that the formula uses. A shorter node counts as a node of this length.
 SHORTEST = 32
-#: The number of candidates of each level by each kind of score: at least LEAST, and DEEPER times the requested number
-#: of nodes.
+#: The number of candidates of each level by each kind of score is DEEPER times the requested number of nodes, but at
+#: least LEAST.
 LEAST, DEEPER = 64, 4
-#: Among sentences, this many times as many candidates are found by vector, if sentences are searched. The nodes that
-#: hold these sentences are candidates, too.
+#: If sentences are searched, this many times as many candidates by vector are found among sentences as at any other
+#: level. The nodes that hold these sentences are candidates, too.
 SENTENCES = 4
 
 
 def sentences_for(count: int) -> int:
-    """Return the number of best sentences by vector that a search for ``count`` hits finds first.
+    """Return the number of sentences with the highest cosines that a search for ``count`` hits finds first.
 
     It includes one extra sentence, which shows whether there are more.
     """
@@ -89,7 +91,7 @@ def blended(
         size: The number of nodes at the level of each node.
         length: The length of each node in characters.
         blend: The weight of the best sentence. The node's own vector has 1 - ``blend``.
-        weight: The weight of BM25, where these two together have 1.
+        weight: The weight of BM25. The weights of the best sentence and the own vector add up to 1.
 
     Example:
         >>> blended({"dense": [4.0], "sentence": [6.0], "sparse": [5.0]}, [4], [64]).tolist()
@@ -173,8 +175,9 @@ def ranked(
     """Return the best nodes of each query that are not nested, in the form of :meth:`.Searcher.rank`.
 
     Candidates are the best nodes of each level by their own vector and by BM25. If sentences are searched, the nodes
-    that hold the best sentences are candidates, too. A search of fewer levels is therefore never slower. If fewer than
-    ``count`` nodes are left without overlap and there is no word budget, four times as many candidates are examined.
+    that hold the best sentences are candidates, too. Each level only adds candidates, so a search of fewer levels is
+    never slower. If fewer than ``count`` nodes are left without overlap and there is no word budget, four times as many
+    candidates are examined.
 
     Args:
         snapshot: The state of the index.
@@ -207,7 +210,7 @@ def ranked(
 
 
 class _LevelQueries:
-    """Several queries across levels: their candidates at each level, and the final scores of these."""
+    """The search across levels for several queries, which finds candidates at each level and scores them."""
 
     def __init__(
         self,
@@ -274,12 +277,15 @@ class _LevelQueries:
                         holding = self.nodes.holding(other, found[:deep])
                         holding = holding[holding >= 0]
                         held.append(holding[mask[holding]])
-        # Without levels there is nothing to join, and concatenate needs at least one array.
+        # The empty array is for the case without levels, because concatenate needs at least one array.
         every = [np.empty(0, np.int64), *(each for own in rows for each in own)]
         return distinct(np.concatenate(every)), ended
 
     def _holders(self, probe: int, place: int) -> list[I64]:
-        """Return the nodes of a level that hold the best sentences, if these are known although not searched."""
+        """Return the nodes of a level that hold the best sentences of the first pass.
+
+        The list is empty without a first pass, for the finest level, and if the search covers all sentences anyway.
+        """
         best = self.best[probe]
         if best is None or self.groups.sentences or place == 0:
             return []

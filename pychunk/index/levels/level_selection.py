@@ -23,7 +23,7 @@ def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
         known: The levels of the index, from fine to coarse.
 
     Raises:
-        ValueError: The index has no levels, or lacks one of these, or the first of a pair is the coarser one.
+        ValueError: The index has no levels or lacks a requested level, or the first level of a pair is the coarser one.
     """
     if not known:
         raise ValueError(

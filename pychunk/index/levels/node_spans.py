@@ -107,8 +107,8 @@ class Nodes:
     def beside(self, row: int, width: int, names: Sequence[str] = ()) -> I64:
         """Return the rows of a node and of up to ``width`` nodes of its document on either side, in reading order.
 
-        All have the node's coarsest level, or if ``names`` has any levels, its coarsest level among them. The result is
-        empty if the row has no such level.
+        All are nodes of one level: the coarsest of the node's levels, or if ``names`` has any levels, the coarsest
+        among those in ``names``. The result is empty if the row has no such level.
         """
         place = self._coarsest(row, names)
         if place is None:
@@ -119,7 +119,7 @@ class Nodes:
         return np.asarray(near[self.document[near] == self.document[row]], np.int64)
 
     def region(self, row: int, level: str | None = None) -> tuple[int, int]:
-        """Return the region (first, end) of a row, or with ``level`` of the node of that level that contains it.
+        """Return the region (first, end) of a row, or of the node of ``level`` that contains the row.
 
         If no node of the level contains the row, the region of the row itself is returned. Both numbers are
         document << 32 | character, so regions of different documents never overlap.
@@ -238,7 +238,7 @@ class Nodes:
 
 
 def _together(first: I64, last: I64) -> tuple[I64, I64]:
-    """Return the union of ranges [first, last): (its rising positions; where each range begins among these).
+    """Return (the distinct positions in ranges [first, last), rising; the place among these where each range begins).
 
     The ranges are sorted by ``first``.
 

@@ -42,7 +42,8 @@ LEAST_ASKED, WORDS = 24, 4
 ABOVE, LEAST, MOST = 8, 128, 13
 #: The bits for a cosine of 1 if there is no scale, because not even the finest level has enough scores.
 UNKNOWN = 8.0
-#: The change in the number of rows, as a share of it, above which the scales of a saved index are made again.
+#: The change in the number of rows, as a share of their number when the scales were made, above which they are made
+#: again.
 STALE = 0.2
 #: The most BM25 scores that are in memory at a time.
 _HELD = 1 << 23
@@ -69,7 +70,8 @@ def bits(scale: Sequence[float], scores: npt.ArrayLike) -> F64:
     """Return the bits of scores by a scale of :func:`halvings`: 0 up to the median, then one for each halving.
 
     Between two halvings the bits grow linearly. Above the last halving, where no scores are known, they grow ever more
-    slowly. If the average distance of the last halvings continued for b more bits, sqrt(1 + 2b) - 1 bits are added.
+    slowly. Let b be the distance of the score from the last halving, divided by the mean distance between the last four
+    halvings. Then sqrt(1 + 2b) - 1 bits are added.
 
     Example:
         >>> bits([0.0, 0.25, 0.5, 0.75], [-1.0, 0.0, 0.125, 0.5, 1.75]).tolist()

@@ -47,7 +47,11 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _unspaced(version: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return three patterns: an unspaced letter; one with its marks; a run of only unspaced or only other letters."""
+    """Return three patterns of unspaced letters, which are the letters of scripts that are written without spaces.
+
+    They match an unspaced letter; an unspaced letter with its marks; and a run of letters all or none of which are
+    unspaced.
+    """
     every = _set(characters.unspaced(version))
     letter = f"[{every}]"
     return re.compile(letter), re.compile(rf"{letter}\W*"), re.compile(rf"(?:{letter}\W*)+|[^{every}]+")
@@ -85,7 +89,7 @@ def folded(text: str) -> str:
 
 
 def without_diacritics(text: str) -> str:
-    """Return a text that :func:`folded` returned with plain letters instead of letters with diacritics.
+    """Return a folded text (see :func:`folded`) with plain letters in place of letters with diacritics.
 
     Example:
         >>> without_diacritics(folded("Łódź, Đà Nẵng, Tromsø, Ещё, أحمد, が"))
@@ -103,7 +107,7 @@ class Analyzer:
             those words, which inflected languages need. ``"auto"``: words, and in addition n-grams of words in texts
             that are not English (:mod:`pychunk.index.lexical.english_words`) or in other scripts.
         ngram: The length of an n-gram in characters. A word is first padded with one ``_`` on both sides. A padded word
-            that is not longer stays whole.
+            of at most this length stays whole.
         stemmer: A language of the Snowball stemmers, such as ``"english"``. ``None`` leaves words unchanged.
         stop_words: The words that are left out.
         fold_diacritics: Whether diacritics are ignored (see :func:`without_diacritics`). A query that was typed without

@@ -164,12 +164,12 @@ def weighed(
     Args:
         counted: For each query, the count of each of its terms.
         every: All terms, each once.
-        frequencies: The number of rows that have each of these.
+        frequencies: The number of rows that have each of these terms.
         rows: The number of all rows.
 
     Returns:
-        (terms as positions in ``every``, query after query; their weights; the offsets of each query in these, q + 1
-        numbers; the highest score that each query allows).
+        (the terms of all queries, one query after the other, as positions in ``every``; the weights of these terms; the
+        offset of each query's first term, then the number of terms; the highest score that each query allows).
     """
     idf = {}  # The position and the idf of each term that any row has.
     for number, (term, frequency) in enumerate(zip(every, frequencies, strict=True)):

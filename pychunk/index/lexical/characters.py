@@ -50,7 +50,8 @@ _DIACRITICS = (*IGNORED, (0x0653, 0x0655))
 #: The usual spelling of letters on keyboards that lack them.
 _WRITTEN = {"æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n"}
 _WITH = re.compile(r"((?:LATIN|CYRILLIC) SMALL LETTER \w+) WITH ")
-#: The pages of 256 characters with letters that lose an addition only by their name (:func:`_without`).
+#: The pages of 256 characters with letters whose addition, such as a stroke, shows only in their Unicode name
+#: (:func:`_without`).
 _NAMED = {*range(0, 0x2000, 256), 0x2C00, 0xA700}
 
 

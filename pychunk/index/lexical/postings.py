@@ -132,7 +132,7 @@ class Postings:
         return cls(terms.combine_chunks(), offsets, rows, counts, lengths, blocks or {})
 
     def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
-        """Return (file, the number of its values, the number it must have) for each file of a part of ``chunks``."""
+        """Return (file, number of its values, required number) for each file of a part with ``chunks`` rows."""
         last = int(self.offsets[-1]) if len(self.offsets) else 0
         found = (len(self.offsets), len(self.rows), len(self.counts), len(self.lengths))
         return list(zip(FILES[1:], found, (len(self.terms) + 1, last, last, chunks), strict=True))
@@ -174,8 +174,8 @@ def _most_threads() -> int:
     return min(_MOST_THREADS, native.default_threads())
 
 
-#: The result of :meth:`PostingsBuilder.count`: (the numbers of terms, row after row; their counts; how many different
-#: terms each row has; the length of each row).
+#: The result of :meth:`PostingsBuilder.count`: (the terms of the rows as numbers, row after row; the count of each of
+#: these in its row; how many different terms each row has; the length of each row).
 Counted = tuple[I32, I32, I32, I32]
 
 

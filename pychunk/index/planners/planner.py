@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: FIRST is the number of hits of the first pass. The first pass looks ahead for the search that follows it only if that
-#: search requests at most MOST_HITS hits, else as if it requested this number.
+#: FIRST is the number of hits of the first pass. The first pass also finds the best sentences for the search that
+#: follows it, but not more than a search for MOST_HITS hits needs.
 FIRST, MOST_HITS = 32, 256
 #: The planners by name, with the modules of their classes.
 PLANNERS = {
@@ -48,8 +48,8 @@ PLANNERS = {
     "learned": ("pychunk.index.planners.model_planner", "ModelPlanner"),
     "llm": ("pychunk.index.planners.llm_planner", "LLMPlanner"),
 }
-#: The finest and the coarsest level with the best results within 500 words if all queries use the same levels
-#: (bench/levels/mixed_breadth.py).
+#: The range of levels, from the finest to the coarsest, with the best results if all queries use the same range, and
+#: hits of 500 words are returned (bench/levels/mixed_breadth.py).
 BEST_FIXED = ("paragraph", "document")
 
 
@@ -167,7 +167,7 @@ def decide(planner: Planner, query: str, metadata: Metadata, ask: Planner | None
     """Return the plan of a planner for one query, after a check. For an empty query, the plan is to search all levels.
 
     A planner fails if it raises an error, does not return a pair of levels of the index, the finer first, or does not
-    answer in time. Its time is the attribute ``timeout`` of the planner, by default :data:`.planner_timeout.SECONDS`.
+    answer in time. The time limit is the planner's attribute ``timeout``, by default :data:`.planner_timeout.SECONDS`.
     If it fails, the planner that its attribute ``otherwise`` names makes the plan, by default ``"fixed"``, and
     ``failed`` is True.
 

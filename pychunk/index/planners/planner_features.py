@@ -37,7 +37,7 @@ FORMS = (
     r"^\W*(is|are|was|were|the|an?)\b",
 )
 _COMPILED = tuple(map(re.compile, FORMS))
-#: The numbers of best hits from which shares of documents are computed.
+#: For each of these numbers of best hits, the shares of documents among these hits are features.
 _TOP = (4, 8, 32)
 #: Two hits whose beginnings are fewer characters apart than this are in the same paragraph in most texts.
 _NEAR = 500
@@ -54,7 +54,9 @@ def features(query: str, metadata: Metadata) -> F32:
         ValueError: The metadata has no first pass.
     """
     if metadata.fine is None or metadata.coarse is None:
-        raise ValueError("a learned planner needs the first pass: Index.plan_metadata(..., look=True)")
+        raise ValueError(
+            "a learned planner needs the results of the first pass: call Index.plan_metadata(..., look=True)"
+        )
     seen = [*_form(query), *_pass(metadata.fine), *_pass(metadata.coarse), *_between(metadata)]
     return np.array([*seen, *_terms(metadata.terms)], np.float32)
 
@@ -146,9 +148,10 @@ def _terms(terms: Terms | None) -> list[float]:
 def _held(held: Held, weight: F32) -> list[float]:
     """Return six features of the terms that hits have.
 
-    The first three are shares of the total weight of the query's terms: of the terms in the best hit, the highest share
-    of any hit, and of the terms in any of the hits. The other three describe the best hit: the share of the number of
-    terms that it has, whether it has all, and the weight of its heaviest term as a share of the query's heaviest.
+    The first three are shares of the total weight of the query's terms: the share that the best hit has, the highest
+    share that any hit has, and the share that all hits have together. The other three describe the best hit: the share
+    of the query's terms that it has, whether it has all of them, and the weight of its heaviest term as a share of the
+    weight of the query's heaviest term.
     """
     total = float(weight.sum())
     if not len(held) or total <= 0:

@@ -23,8 +23,8 @@ class TimedPlanner:
     no longer for it than one query does.
 
     Args:
-        planner: The planner. Its attribute ``timeout`` is in seconds. If it is None, the planner is called in the
-            caller's thread, without a timeout.
+        planner: The planner. Its attribute ``timeout`` is in seconds. If that attribute is None, the planner is called
+            in the caller's thread, without a timeout.
 
     Raises:
         ValueError: The attribute is no number of at least 0.

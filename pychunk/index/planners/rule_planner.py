@@ -1,4 +1,4 @@
-"""A planner by rules, which look for question words, comparison, counting and "summarise", the length, and names."""
+"""A planner by rules on a query's words (asking, comparing, counting, "summarise"), its length and its names."""
 
 from __future__ import annotations
 

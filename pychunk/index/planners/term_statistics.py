@@ -29,7 +29,7 @@ class Terms:
 
     Attributes:
         weight: The idf of each term as a share of the idf of a term that only one node has, float32[t], so that weights
-            do not grow with an index. A term that no node has has the weight 1.
+            do not grow with an index. A term that is in no node has the weight 1.
         known: Whether any node has each term, bool[t].
         fine, coarse: Which of the n best nodes at the finest and at the coarsest level have which terms, bool[n, t].
             n is at most :data:`BEST`.

@@ -116,7 +116,7 @@ def load(model: str | Path | Function, runtime: str | ModelPlacement = "onnxrunt
         "pychunk model get reranker), 'features', 'logprob', 'listwise', or a function"
     )
     if model == "static":
-        raise ValueError(f"{remedy}, not the network on static vectors")
+        raise ValueError(f"{remedy}; 'static' does not score relevance")
     try:
         return CrossEncoder(registry.relevance_model(model, runtime))
     except ValueError as error:

@@ -234,7 +234,8 @@ class NearDocument:
 
         The best chunks are the ``count`` best by their own vectors. A document's score is at most the cosine of its
         best vector. A chunk of any other document therefore scores at most as much as the last of the best chunks. A
-        lower score is returned as that bound, because the last returned score must bound the scores of other chunks.
+        score below this bound is raised to it, because the last returned score must bound the scores of all chunks that
+        are not returned.
         """
         scores, chunks, ended = self.near.top(count)
         documents = self.batch.by.documents

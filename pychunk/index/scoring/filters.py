@@ -29,7 +29,7 @@ COMPARISONS = {
     "lte": "less_equal",
 }
 _SIGNS = {"=": "eq", "==": "eq", "!=": "ne", "<>": "ne", ">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
-#: The most characters of a text, and the deepest nesting of brackets and negations.
+#: The most characters of a condition in the form of text, and its deepest nesting of brackets and negations.
 _LONGEST, _DEEPEST = 100_000, 50
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -96,9 +96,9 @@ def _compared(
 ) -> pa.ChunkedArray:
     """Return whether each row meets a comparison.
 
-    The result is null for a null in the column, unless ``value`` is a list that includes null: then it matches. A list
-    in a column meets a comparison if one of its values does. ``said``: ``value`` is a text, or several, that must be
-    converted to the column's type.
+    The result is null for a null in the column, unless ``value`` is a list that includes null: then the null matches. A
+    list in a column meets a comparison if one of its values does. ``said``: ``value`` is a text, or several, that must
+    be converted to the column's type.
     """
     column = _column(table, name)
     if isinstance(column.type, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
@@ -117,7 +117,9 @@ def _of_values(column: Any, name: Any, comparison: str, value: Any, said: bool) 
     try:
         return pc.call_function(COMPARISONS[comparison], [column, wanted])
     except pa.ArrowException as error:
-        raise ValueError(f"where: the column {name!r}, which is {column.type}, has no order") from error
+        raise ValueError(
+            f"where: the column {name!r}, which is {column.type}, cannot be compared with values"
+        ) from error
 
 
 def _in_lists(column: pa.ChunkedArray, name: Any, comparison: str, value: Any, said: bool) -> pa.ChunkedArray:
@@ -162,7 +164,7 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
             except (TypeError, ValueError, OverflowError):
                 pass
         shown = given[0] if len(given) == 1 else given
-        raise ValueError(f"where: the column {name!r} is {kind}, and got {shown!r:.80}") from error
+        raise ValueError(f"where: the column {name!r} is of type {kind}; got {shown!r:.80}") from error
 
 
 def _of_expression(expression: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
@@ -273,8 +275,8 @@ class _Text:
         if value.lower() == "null":
             shown = name if _WORD.fullmatch(name) else repr(name)
             raise ValueError(
-                f"where: no value of {name!r} compares with null: write {shown} is null or {shown} is not null, or "
-                f"'{value}' in quotes for that text"
+                f"where: comparing {name!r} with null never matches: write {shown} is null or {shown} is not null, or "
+                f"'{value}' in quotes to mean that text"
             )
         return value
 

@@ -133,8 +133,8 @@ def reciprocal_rank(
     """Return the ``count`` best chunks by ``sum(weight / (constant + rank))`` (Cormack, Clarke and Büttcher, 2009).
 
     A source adds nothing to chunks whose rank is beyond :func:`rank_depth`. A source that is ``shared`` scores
-    documents. It adds no candidates, but ranks the candidates of the other sources, where those with equal scores share
-    a rank.
+    documents. It adds no candidates, but only ranks the candidates of the other sources; candidates with equal scores
+    share a rank.
     """
     depth = rank_depth(count)
     shared = list(shared) or [False] * len(sources)

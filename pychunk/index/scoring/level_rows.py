@@ -63,7 +63,7 @@ class Ranges:
     def at(self, names: Sequence[str] = (), finest: str | None = None) -> list[int]:
         """Return the numbers of the ranges that include at least one of the levels ``names`` (empty: all ranges).
 
-        With ``finest``, only ranges whose finest level it is.
+        With ``finest``, only ranges whose finest level is that one are returned.
         """
         places = [self.names.index(name) for name in names] or range(len(self.names))
         return [

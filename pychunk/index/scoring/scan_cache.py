@@ -53,7 +53,7 @@ class ScanCache:
     _found: dict[bytes, Best] = field(default_factory=dict)
 
     def keep(self, vectors: F32, found: Sequence[Best]) -> None:
-        """Store the best rows of vectors float32[q, dim]."""
+        """Store the best rows for each of the vectors of q queries, float32[q, dim]."""
         self._found.update(zip((vector.tobytes() for vector in vectors), found, strict=True))
 
     def of(self, vectors: F32, allowed: Mask | None) -> list[Best] | None:

@@ -20,8 +20,9 @@ Mask = npt.NDArray[np.bool_]
 
 #: The most by which scores of FAISS or torch differ from exact scores (float32 inner products of unit vectors).
 SLACK = 1e-5
-#: At most this number of rows are scored one by one instead of searched, if some rows are not allowed or if the first
-#: search found too few. An index would visit even the rows that are not allowed, and only then skip them.
+#: If at most this number of rows may be found, they are scored one by one instead of searched. This applies if some
+#: rows are not allowed, because an index would visit those rows, too, and only then skip them. It also applies if the
+#: first search found too few.
 _FEW = 20_000
 
 
@@ -36,7 +37,7 @@ class Batch(Protocol):
     """The sources of scores for several queries, which search together."""
 
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Prepare the sources of these queries for a request of the ``count`` best, by searching for all together."""
+        """Prepare the sources of these queries to return their ``count`` best chunks, if possible by one search."""
 
     def source(self, number: int) -> RowScorer:
         """Return the source of one query."""
@@ -116,7 +117,7 @@ class ScanQueryScorer:
         if self.batch.found.get(self.number, (0,))[0] < count:
             self.batch.fetch([self.number], count)
         asked, scores, chunks = self.batch.found[self.number]
-        # A scan skips vectors with NaN, so it may find fewer chunks than have a vector.
+        # A scan skips vectors with NaN. Fewer chunks than requested therefore also mean that there are no more.
         return scores, chunks, len(chunks) >= self.batch.count or len(chunks) < asked
 
     def score(self, chunks: I64) -> F32:
@@ -214,7 +215,7 @@ class NearestRows:
 
 
 class BestSentence:
-    """The scorer of chunks by their best sentence for one query; a chunk without sentences has 0."""
+    """The scorer of chunks by their best sentence for one query. A chunk without sentences scores 0."""
 
     def __init__(self, nearest: NearestRows, chunk_of: I64) -> None:
         self.nearest, self.chunk_of = nearest, chunk_of

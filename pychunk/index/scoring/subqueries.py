@@ -18,7 +18,8 @@ class Subquery:
 
     Args:
         text: The text whose terms BM25 counts, and which the encoder encodes.
-        terms: Terms to use instead of the text's, as a list, or with a count of each, which may have a fraction.
+        terms: Terms to use instead of the text's: a list, or a mapping from terms to their counts, which may be
+            fractions.
         vector: A vector to use instead of the text's, float[dim].
         weight: The weight relative to the query's other subqueries, above 0. The score by BM25 is the weighted mean
             over the subqueries that have terms, and the score by vectors over those that have a vector.
@@ -87,14 +88,14 @@ class Members:
 
 class _Batch(Protocol):
     def fetch(self, numbers: Sequence[int], count: int) -> None:
-        """Search for the best of several queries at once. See :class:`pychunk.index.scoring.scorers.Batch`."""
+        """Search for the best chunks of several queries at once. See :class:`pychunk.index.scoring.scorers.Batch`."""
 
     def source(self, number: int) -> Source:
         """Return the source of one subquery."""
 
 
 class SubqueryScorer:
-    """The sources of scores for queries of several subqueries, made from the sources of the subqueries.
+    """The scorer of chunks for queries that have several subqueries, from the scores for the subqueries.
 
     The score of a chunk is the weighted mean of its scores for the subqueries.
     """

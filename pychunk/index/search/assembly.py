@@ -156,12 +156,12 @@ def _merged(runs: Sequence[_Run]) -> list[_Run]:
 
 
 def _joined(before: _Run, after: _Run) -> _Run | None:
-    """Join two runs that touch or overlap. Return None if they do not, or if a text does not fit its span."""
+    """Join two runs that touch or overlap. Return None if they do not, or if a text and its span differ."""
     shared = before.end - after.start
     if before.key != after.key or shared < 0 or any(len(run.text) != run.end - run.start for run in (before, after)):
         return None
     if not before.text[after.start - before.start :].startswith(after.text[:shared]):
-        return None  # In an index without ids, two documents may have the same number, so the texts differ.
+        return None  # In an index without ids, two documents may have one number. Their texts then differ.
     best = min(before, after, key=lambda run: run.rank)
     return replace(
         best,

@@ -3,9 +3,9 @@
 The chunks of method ``structure`` are in preorder, so a subtree is a range of rows (AutoChunker, "context-aware
 retrieval"). Two subtrees are disjoint, or one contains the other. Of nested subtrees, only the outermost is returned.
 
-Subtrees are ranked by evidence. Each hit inside adds exp((score - best) / T), where T is ``SPREAD`` times the
-difference between the scores of the best and the last hit. A section with three good hits therefore comes before a
-section that has only the best hit.
+Subtrees are ranked by their evidence, a sum to which each hit inside the subtree adds exp((score - best) / T). Here T
+is ``SPREAD`` times the difference between the scores of the best and the last hit. A section with three good hits
+therefore comes before a section that has only the best hit.
 
 A budget of words goes first to the subtrees with the highest evidence divided by length to the power of ``LENGTH``. The
 power is below 1 because a subtree that does not fit is returned in part. This is the greedy solution of a knapsack
@@ -48,7 +48,7 @@ class Expansion:
 
 
 def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Expansion]:
-    """Return expansions ranked by evidence, from hits, best first, and the region of rows of each hit.
+    """Return expansions ranked by evidence. ``hits`` are best first, and ``regions`` has the rows of each hit.
 
     Of nested regions the outermost is kept, with the best hit inside it.
     """
@@ -104,9 +104,9 @@ def with_context(
     """Return hits, each with the passages of its subtree or section, and with ``parents`` the chunks above it.
 
     With ``words``, only passages that fit into this number of words together are returned. In an index of levels, a
-    node is its own subtree, because it has the text of all nodes below it. Its section is returned as nodes of the
-    coarsest level of the hit, or if ``names`` has any levels, its coarsest level among them. A node that is in no
-    section is returned alone.
+    node is its own subtree, because it has the text of all nodes below it. Its section is returned as nodes of one
+    level. That is the coarsest of the levels that the hit belongs to, or if ``names`` has any levels, the coarsest
+    among those in ``names``. A node that is in no section is returned alone.
     """
     if searcher.levels and "subtree" not in searcher.schema.names:
         found = ranked(hits, _regions_of_nodes(searcher, hits, way, parents))

@@ -45,7 +45,7 @@ class Outline:
             np.asarray(table.column(name).cast(pa.int64()).fill_null(empty), np.int64)
             for name, empty in (("subtree", 1), ("parent", -1), ("chunk_index", 0))
         )
-        # The table stores numbers of chunks, which are not distances between rows if removed chunks have no row.
+        # The table counts chunks, not rows. The two differ if removed chunks no longer have rows.
         begins = (document[1:] != document[:-1]) | (chunk[1:] <= chunk[:-1])
         first = np.concatenate([[0], np.cumsum(begins)]).astype(np.int64)[: len(rows)] << 32
         places = first | chunk  # The values rise, so rows are found by a binary search.

@@ -14,7 +14,7 @@ _Each = TypeVar("_Each")
 
 @dataclass(frozen=True, repr=False)
 class Passage:
-    """A chunk next to a hit, or the hit itself, in reading order."""
+    """A chunk that an expansion returns with a hit: the hit's own chunk or one of the chunks around it."""
 
     chunk_index: int
     start: int
@@ -30,16 +30,17 @@ class Hit:
     """A chunk that a search returns.
 
     Attributes:
-        row: The row in the index.
+        row: The row of the chunk in :attr:`pychunk.Index.table`.
         document_index, document_id, chunk_index, chunk_id, start, end, text: The values of these columns of the chunk
             table.
         score: The score by which the hits are ranked.
-        scores: The scores that the stages of the search gave the hit, by name. ``dense`` is the cosine of its best
-            sentence, and ``chunk`` the cosine of its own vector, if the index has such vectors. With fusion
-            ``"levels"``, these two are called ``sentence`` and ``dense``. ``sparse`` is BM25 as a share of the highest
-            score that the query allows. ``rerank`` is the reranker's score. With ``document_weight`` there are also
-            scores of the document, such as ``document_dense``. If a stage failed and was skipped, ``rewrite`` or
-            ``rerank`` has the reason in words. With a planner, ``plan`` has the chosen levels and the reason for them.
+        scores: The scores that the stages of the search gave the hit, by name. ``dense`` is the cosine of the hit's
+            best sentence, and ``chunk`` that of the chunk's own vector, if the index has such vectors. With fusion
+            ``"levels"``, however, ``sentence`` is the cosine of the best sentence, and ``dense`` that of the chunk's
+            own vector. ``sparse`` is BM25 as a share of the highest score that the query allows. ``rerank`` is the
+            reranker's score. With ``document_weight`` there are also scores of the document, such as
+            ``document_dense``. If a stage failed and was skipped, ``rewrite`` or ``rerank`` has the reason in words.
+            With a planner, ``plan`` has the chosen levels and the reason for them.
         line, end_line: The lines of the chunk's first and last character in the document, from 1.
         page, page_end: The pages on which the best sentence begins and ends, if the chunks have pages. In a search that
             uses no sentences (``mode="sparse"``), both are the page on which the chunk has most of the query's terms.
@@ -116,7 +117,7 @@ def hits_html(hits: Any) -> str:
 
 
 def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:
-    """Return the hits without text that an earlier hit already brought.
+    """Return hits after removing from each the text that an earlier hit already brought.
 
     A passage that shares a character with a passage of an earlier hit is removed. A hit whose own chunk is removed in
     this way is removed as a whole. ``documents`` has a number for each hit's document; ``document_index`` cannot be

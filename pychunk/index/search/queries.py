@@ -39,7 +39,7 @@ def texts_and_vectors(queries: Any) -> tuple[Any, Any]:
 
 
 def _is_matrix(value: Any) -> bool:
-    """Return whether a value holds numbers, one vector or rows of them: an array, or lists that begin with a number."""
+    """Return whether a value is one vector or rows of vectors: an array of numbers, or lists that begin with one."""
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and (isinstance(value[0], (int, float, np.number)) or _is_matrix(value[0]))
     return hasattr(value, "__array__") and np.asarray(value).dtype.kind in "fiubc"
@@ -132,10 +132,10 @@ class Queries:
         return vectors * token_coverage.worth(self.encoder, texts)[:, None]
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
-        """Return unit vectors float32[q, dim]: ``given`` ones, or those of the encoder. None if the search uses none.
+        """Return unit vectors, float32[q, dim], from ``given`` or the encoder; None if the search uses no vectors.
 
         Raises:
-            ValueError: ``given`` has the wrong shape or is not finite, or is None without an encoder.
+            ValueError: ``given`` has the wrong shape or is not finite, or it is None and the index has no encoder.
         """
         if given is not None:
             vectors, dim = _floats(given), self.layout.dim
@@ -171,7 +171,8 @@ def _floats(given: Any) -> F32:
 def _unit(vectors: F32) -> F32:
     """Return vectors scaled to unit length, except those of length 0.
 
-    Squares of very large or small numbers exceed the range of float32, so vectors of such numbers are scaled before.
+    Squares of very large or small numbers exceed the range of float32, so vectors of such numbers are first divided by
+    their largest number.
 
     Example:
         >>> _unit(np.array([[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]], np.float32)).round(2).tolist() == [

@@ -47,8 +47,8 @@ class Choice:
         """Return two subqueries: the question, and the question followed by all its answers.
 
         The right passage mostly names one of the answers. On a set of leaflets, the right page comes first for 0.802 of
-        the questions. With one subquery for each answer it does for 0.775 (a difference of 0.004 to 0.050), at three
-        times as many subqueries.
+        the questions. With one subquery for each answer instead, this share is 0.775 (interval of the difference: 0.004
+        to 0.050), and there are three times as many subqueries.
         """
         return [Subquery(self.question), Subquery(" ".join((self.question, *self.options)))]
 
@@ -57,8 +57,8 @@ class Choice:
 class Feedback:
     """Pseudo-relevance feedback: the best hits of a first search determine what else to search for.
 
-    One more subquery is added to the query, with ``weight``. Its terms are the terms of the hits with the highest
-    ``sum over hits of share * f / (f + norm) * idf``, as in relevance models (Lavrenko and Croft, 2001). Here f is the
+    One more subquery is added to the query, with ``weight``. Of all terms in the hits, it has those whose ``sum over
+    hits of share * f / (f + norm) * idf`` is highest, as in relevance models (Lavrenko and Croft, 2001). Here f is the
     count of the term in the hit, and norm is the hit's length norm in BM25. The vector is the weighted mean of the
     hits' best sentences, or of their own vectors if the index has no sentences, as in Rocchio's method. The share of a
     hit, which also weights its vector, is its score divided by the sum of all scores. Nothing is random and no model is

@@ -323,8 +323,8 @@ class Searcher(Snapshot):
     def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
         """Return a chunk with up to ``width`` chunks of the same document before and after it.
 
-        In an index of levels, these are nodes of one level: the coarsest level of the chunk, or if ``names`` has any
-        levels, its coarsest level among them.
+        In an index of levels, these are nodes of one level: the coarsest of the levels that the chunk belongs to, or if
+        ``names`` has any levels, the coarsest among those in ``names``.
         """
         assert self.stored is not None
         if self.levels:

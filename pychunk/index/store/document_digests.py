@@ -100,7 +100,8 @@ def text_of_ids(ids: pa.Array) -> pa.Array:
 def keys(ids: pa.Array) -> U64:
     """Return a hash of each id, uint64[n].
 
-    Two ids have the same hash with a probability of 2^-64. One of them would then only be segmented again.
+    Two ids have the same hash with a probability of 2^-64. The only effect would be that one of the two documents is
+    segmented again.
     """
     made = (hashlib.blake2b(each.encode(), digest_size=8).digest() for each in ids.to_pylist())
     return np.frombuffer(b"".join(made), "<u8").astype(np.uint64)

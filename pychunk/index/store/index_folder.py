@@ -128,9 +128,9 @@ class Store:
 
         Args:
             verify: True compares the CRC-32 of every whole file, which takes about a second for a gigabyte.
-                ``"headers"`` compares the CRC-32 of each file's :func:`headers`; a file of an older version of pychunk,
-                whose manifest lacks that of the headers, is compared as a whole. False compares only sizes. Unless it
-                is False, the :meth:`blocks` of files are checked when they are read later.
+                ``"headers"`` compares the CRC-32 of each file's :func:`headers`; if an older version of pychunk wrote
+                the manifest, so that it lacks this CRC-32, the whole file is compared. False compares only sizes.
+                Unless it is False, the :meth:`blocks` of files are checked when they are read later.
 
         Raises:
             ValueError: There is no index, a newer version of pychunk wrote it, or a file is missing or damaged. The
@@ -228,8 +228,9 @@ class Store:
     def _listed(self, manifest: dict[str, Any], column: str, made: Callable[[Path], Any]) -> dict[str, list[Any]]:
         """Return [CRC-32, result of ``made``] of each file, for an entry of the manifest.
 
-        ``made`` is called for new files. For files that the last manifest names, its entry ``column`` is kept; files
-        that are missing there, because an older version wrote it, are missing in the result, too.
+        ``made`` is called for new files. For a file that the last manifest already names, the result is copied from
+        that manifest's entry ``column``. If the entry lacks the file, because an older version wrote the manifest, the
+        file is left out here, too.
         """
         before, told = self.files(self.manifest) if self.manifest else {}, self.manifest.get(column, {})
         found = {}

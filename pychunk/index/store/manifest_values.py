@@ -16,7 +16,8 @@ OWN = re.compile(
 )
 #: The pattern of the names of files in a part.
 _PLAIN = re.compile(r"\w[\w.]*")
-#: A vector must have fewer numbers than this. No encoder makes wider vectors, and the memory for one query suffices.
+#: A vector must have fewer numbers than this. No encoder makes wider vectors, and one vector of this width still fits
+#: into memory.
 _WIDEST = 1 << 20
 _LARGEST = 1 << 62
 
@@ -84,7 +85,7 @@ def _none(value: Any) -> bool:
 
 
 def _object(needed: dict[str, Check], optional: dict[str, Check] | None = None) -> Check:
-    """Return a check of an object that must have the keys ``needed`` and may have others."""
+    """Return a check of an object that must have the keys ``needed``, and may have ``optional`` and other keys."""
 
     def check(value: Any) -> bool:
         own = isinstance(value, dict) and all(name in value and test(value[name]) for name, test in needed.items())

@@ -55,7 +55,7 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
 
 
 def columns_not_given(table: pa.Table, known: pa.Schema) -> list[str]:
-    """Return the names of metadata columns that an index, of schema ``known``, has and a chunk table lacks."""
+    """Return the names of metadata columns that an index with the schema ``known`` has, and a chunk table lacks."""
     if "document_id" not in table.column_names or "document_id" not in known.names:
         return []
     return [name for name in known.names if name not in _OF_CHUNKS and name not in table.column_names]
@@ -65,7 +65,7 @@ def with_columns_of_before(table: pa.Table, before: pa.Table) -> pa.Table:
     """Return a chunk table with columns of earlier chunks, in which each chunk has its document's earlier value.
 
     A chunk whose document has no earlier value gets null. So does a chunk whose document had different values in its
-    earlier chunks, because these belong to chunks and not to the document.
+    earlier chunks, because such values belong to the chunks and not to the document.
 
     Args:
         table: The chunk table.

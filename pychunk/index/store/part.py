@@ -169,10 +169,11 @@ class PartWriter:
     def append(self, rows: Rows) -> None:
         """Append the next chunks.
 
-        After an error of the disk, they are appended if and only if :attr:`chunks` has grown.
+        After a disk error, the chunks are appended if and only if :attr:`chunks` has grown.
         """
         self._drain()  # If the disk is already full, this raises an error before more rows are kept in memory.
-        # Vectors are converted while a thread counts terms, because it takes two thirds of that time.
+        # Vectors are converted while a thread counts terms. The conversion takes two thirds of the time of the
+        # counting.
         with ThreadPoolExecutor(1) as aside:
             counting = (
                 aside.submit(self._postings.count, context_column.counted(rows.table)) if self._postings else None
@@ -276,7 +277,7 @@ class Part:
     postings: Postings | None
     blocks: Mapping[str, Blocks] = field(repr=False)
     source: Any = field(repr=False)  # This reference keeps the memory map open.
-    # The record batches, by number, and columns that were checked.
+    # The columns that were checked, as pairs of the number of a record batch and a name.
     _checked: set[tuple[int, str]] = field(repr=False, default_factory=set)
 
     @classmethod
@@ -287,8 +288,8 @@ class Part:
             folder: The folder of the part.
             layout: The layout of the index.
             chunks: The expected number of chunks.
-            blocks: A function that returns the blocks of a file by name; they check the data when they are read. None:
-                this process wrote the part, so it is not checked.
+            blocks: A function that returns the blocks of a file by name. A block is checked when it is first read.
+                None: this process wrote the part, so it is not checked.
 
         Raises:
             ValueError: The sizes of the files do not fit each other or ``chunks``, or a file has invalid values. The

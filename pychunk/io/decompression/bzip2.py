@@ -25,8 +25,8 @@ _READ = 1 << 20
 _PIECE = 512 << 10
 #: The number of compressed bytes above which a stream is decompressed by one thread, as it is read.
 _LONG = 4 << 20
-#: The compressed bytes that are decompressed at once. They can hold 4 GB, because a block of equal bytes takes only 40
-#: bytes.
+#: The compressed bytes that are decompressed at once. They can become 4 GB, because a block of equal bytes takes only
+#: 40 bytes.
 _STEP = 4096
 #: The plain bytes requested at once. A block of the bzip2 format usually has 900,000.
 _OUTPUT = 1 << 20

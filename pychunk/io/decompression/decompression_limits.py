@@ -1,6 +1,6 @@
 """A check that readers make before they decompress a whole unit: whether it would become too large in memory."""
 
-#: The number of plain bytes up to which any compression is allowed.
+#: The number of plain bytes up to which any ratio of plain to stored bytes is allowed.
 MAX_PLAIN = 1 << 30
 #: The maximum number of plain bytes for each stored byte, if there are more than ``MAX_PLAIN``. Text has 2 to 10.
 MAX_RATIO = 32
@@ -13,6 +13,6 @@ def refuse(plain: int, stored: int, remedy: str) -> None:
     """
     if plain > MAX_PLAIN and plain > MAX_RATIO * stored:
         raise ValueError(
-            f"{stored:,} stored bytes are {plain:,} unpacked; more than {MAX_PLAIN:,} are refused if each stored byte "
-            f"holds more than {MAX_RATIO}: {remedy}"
+            f"{stored:,} compressed bytes expand to {plain:,}; above {MAX_PLAIN:,}, a compressed byte may expand to at "
+            f"most {MAX_RATIO}: {remedy}"
         )

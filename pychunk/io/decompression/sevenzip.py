@@ -24,7 +24,8 @@ _ENCODED = b"\x17"
 #: The packed bytes read, and plain bytes requested, at once.
 _READ = 32 << 10
 _OUTPUT = 1 << 20
-#: The packed bytes that are passed to deflate64 at once, because its output cannot be limited. They hold at most 7 MB.
+#: The packed bytes that are passed to deflate64 at once, because its output cannot be limited. It makes at most 7 MB
+#: from them.
 _CRUMB = 256
 
 
@@ -110,7 +111,7 @@ def _dictionary(method: bytes, properties: bytes) -> int:
 
 
 def _member(file: BinaryIO, archive: Any, size: int) -> Iterator[bytes]:
-    """Yield the archive's only file in pieces of about ``_OUTPUT`` bytes; each coder reads the output of the last."""
+    """Yield the archive's only file, about ``_OUTPUT`` bytes at a time; each coder reads the previous one's output."""
     streams = archive.header.main_streams
     if not size or not streams:
         return
@@ -142,7 +143,10 @@ class _Coder(NamedTuple):
 
 
 def _coder(coder: Any) -> _Coder:
-    """Return a coder for a decompressor of py7zr, in place of those that ignore a limit on their output."""
+    """Return a coder that does the work of a decompressor of py7zr, and that obeys a limit on its output.
+
+    Decompressors that ignore such a limit are replaced. The one of deflate64 stays, but gets little input at a time.
+    """
     known: Any = importlib.import_module("py7zr.compressor")
     if isinstance(coder, known.DeflateDecompressor):
         return _Coder(_Deflate().unpack)

@@ -1,8 +1,8 @@
 """The decompression of files to blocks of plain bytes, each of bounded size.
 
-The table shows the most memory that a process takes, including its start. For a compression, the process decompresses
-long runs of equal bytes with two threads. For a format, it reads one document of plain words or short lines. The
-document is just below the length at which it is refused, or for Markdown at which its blocks are no longer found:
+The table shows the most memory that a process takes, including its start. In the rows of compressions, the process
+decompresses long runs of equal bytes with two threads. In the rows of formats, it reads one document of plain words or
+short lines. The document is just short enough not to be refused, or for Markdown, just short enough to get blocks:
 
 .bz2           400 MB
 .gz            300 MB
@@ -97,7 +97,7 @@ def _decompressed(file: BinaryIO, name: str, dead_letters: DeadLetters, threads:
     read = {"gz": _gzip, "zst": _zstandard, "xz": _xz}.get(kind or "", _plain)
     try:
         for block in sevenzip.blocks(file, _READ) if kind == "7z" else read(source):
-            source.position = max(source.position, block.bytes_read)  # a 7z archive is read past ``source``
+            source.position = max(source.position, block.bytes_read)  # a 7z archive is not read through ``source``
             yield block
     except (zlib.error, lzma.LZMAError, EOFError, OSError, pa.ArrowException, MemoryError) as error:
         check_memory(error)

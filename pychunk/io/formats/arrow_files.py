@@ -28,7 +28,10 @@ def parts(
     columns: list[str] | None = None,
     optional: Sequence[str] = (),
 ) -> Iterator[Part]:
-    """Yield parts of an Arrow file or stream; if all ``columns`` exist, with these and the existing ``optional`` ones.
+    """Yield parts of an Arrow file or stream.
+
+    If all ``columns`` exist, the parts have only these columns and those of ``optional`` that exist. Otherwise they
+    have all columns.
 
     The reader checks all data before Arrow uses it. A stream must end with its end mark, because a stream that was cut
     off between two batches is otherwise valid. Data after the mark, and batches that a file's footer does not list,
@@ -140,7 +143,7 @@ def _record_batches(source: pa.NativeFile) -> _File | _Stream:
 
 
 def _longest(values: pa.Array) -> int:
-    """Return the bytes of the longest value if the array may store one value for many rows, else 0."""
+    """Return the size of the longest value in bytes if the array may store one value for many rows, else 0."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.dictionary

@@ -71,7 +71,7 @@ class Sizes:
         except struct.error:
             raise ValueError("a message is damaged: it refers to bytes outside of itself") from None
         if stored < 0:
-            raise ValueError(f"a message has {stored:,} bytes")
+            raise ValueError(f"a message is damaged: it claims a length of {stored:,} bytes")
         return body + stored
 
     def _plain(self, batch: _Table, body: int) -> int:
@@ -120,7 +120,8 @@ def is_listed(source: Any, listed: list[Block]) -> bool:
         source.seek(end)
         if source.read(8).removeprefix(_CONTINUES)[:4] != b"\0\0\0\0":
             return False
-    # The end of the schema is not always known, because Polars writes no length before it.
+    # Batches that follow the schema are searched for in all bytes up to the first listed message. The end of the schema
+    # itself is not always known, because Polars writes no length before it.
     source.seek(_MAGIC)
     schema = source.read(max(0, min(min(begins) - _MAGIC, MAX_SCHEMA)))
     words = np.frombuffer(schema[: len(schema) // 8 * 8], "<u4").reshape(-1, 2)

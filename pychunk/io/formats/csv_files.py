@@ -330,7 +330,7 @@ class _ColumnRequest:
     def _counted(self, records: _Records) -> _Records:
         """Return the rows with the right number of fields, and add dead letters for the other rows.
 
-        If a row with a wrong number of fields is not UTF-8, Arrow would reject all rows.
+        Arrow could skip rows with a wrong number of fields itself. But if such a row is not UTF-8, it rejects all rows.
         """
         rows = self.rows
         counts = csv_quotes.fields_of(records.data, records.begins, rows.separator, quotes=rows.quotes)

@@ -30,7 +30,7 @@ Integers = npt.NDArray[np.signedinteger[Any]]
 
 
 class Cut(NamedTuple):
-    """The rows of some bytes.
+    """The rows that some bytes of a file consist of.
 
     Attributes:
         ends: The end of each row, after its line break.
@@ -48,9 +48,10 @@ class Cut(NamedTuple):
 
 
 class _Toggles(NamedTuple):
-    """The quotes that begin and end fields, in alternation.
+    """The positions of the quotes that begin and end fields, in alternation (``at``).
 
-    ``faults`` has the quotes that only seem to begin a field, each with the quote that seems to close it, or -1.
+    ``faults`` has a pair for each quote that only seems to begin a field: its position, and the position of the quote
+    that seems to close it, or -1 if there is none.
     """
 
     at: Integers
@@ -201,7 +202,10 @@ def _walked(
     *,
     within: bool,
 ) -> _Toggles:
-    """Return the quotes that begin and end quoted fields. Inside other fields, a quote is an ordinary character."""
+    """Return the quotes that begin and end quoted fields. Inside other fields, a quote is an ordinary character.
+
+    ``hopeless`` decides whether a quote that is not closed is a fault. If it is None, no such quote is a fault.
+    """
     found = array("i")
     faults: list[tuple[int, int]] = []
     places, begin, end, twice = marks.data, begins.data, ends.data, doubled.data
@@ -271,8 +275,9 @@ def _without_pairs(
 ) -> Cut:
     """Return the rows after splitting those that two quotes join by mistake.
 
-    Such a row has several lines, each of which looks like a row, but the whole does not have the fields of a row. If
-    the whole does have the fields of a row, it stays one row, as the file says, and is reported in ``told``.
+    This is about rows of several lines, each of which has as many separators as a row. Such a row is split if it is at
+    fault, or if all its lines together do not have the number of fields of a row. Otherwise it stays one row, as the
+    file says, and is reported in ``told``.
     """
     before = np.append(0, found.lines[:-1])
     count = found.lines - before

@@ -30,7 +30,7 @@ Links = Literal["text", "inline"]
 #: A removed span: (start, end, reason, score).
 Span = tuple[int, int, str, float]
 
-#: The maximum size of a page in bytes: a hundred times the longest common page of the web.
+#: The maximum size of a page in bytes: a hundred times the size of the largest pages that are common on the web.
 MAX_BYTES = BYTES.html
 #: The columns of its documents in addition to id, text and file.
 COLUMNS = (("blocks", BLOCKS_TYPE), ("title", pa.string()), ("removed", REMOVED_TYPE))
@@ -114,7 +114,7 @@ class _Page(NamedTuple):
 
 
 def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, links: Links) -> _Page:
-    """Return a page, or if it has no text the text in its JSON-LD, by parsing it in this process."""
+    """Parse a page in this process. If the page has no text, the result has the text in its JSON-LD."""
     from ...parsing.html.empty_pages import linked_page, why_textless
     from ...parsing.html.page import parse_markup
 
@@ -130,7 +130,7 @@ def _read(markup: Markup, data: bytes, noise: How, threshold: float | None, link
 
 
 def _read_apart(*given: Any) -> _Page:
-    """Return a page by parsing it in a separate process, which Ctrl-C ends at once."""
+    """Parse a page as :func:`_read` does, but in a separate process, which Ctrl-C ends at once."""
     from ...parsing.html import html_guard
 
     function = f"{__name__}:{_read_packed.__name__}"
@@ -141,7 +141,7 @@ def _read_apart(*given: Any) -> _Page:
 
 
 def _read_packed(given: bytes) -> _Page:
-    """Return the page for pickled arguments."""
+    """Return the result of :func:`_read` for pickled arguments; the separate process calls this function."""
     return _read(*pickle.loads(given))
 
 

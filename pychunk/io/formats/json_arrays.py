@@ -13,7 +13,8 @@ from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 
 #: The maximum size in bytes of a JSON array, which is in memory as a whole. JSON Lines are read in parts.
 MAX_BYTES = BYTES.json
-#: The beginning of an array of objects, and the beginning of lines of which at least the first is a whole array.
+#: The beginning of an array of objects; and a first line that ends with ``]``, followed by a line that begins with an
+#: object or array, which means that the file is JSON Lines.
 _BEGINS, _LINES = re.compile(rb"\s*\[\s*(?:\{|\])"), re.compile(rb"[^\r\n]*\][ \t]*[\r\n]+[ \t]*[{\[]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BREAKS = str.maketrans("\r\n", "  ")
@@ -86,7 +87,7 @@ def _elements(blocks: Iterator[Block], name: str, dead_letters: DeadLetters) -> 
         dead_letters(DeadLetter(name, f"element {count + 1}", said, excerpt))
 
 
-#: The number of characters of elements from which on a block is yielded.
+#: The least number of characters of a block. A block is yielded as soon as its elements have this number together.
 _BLOCK = 8 << 20
 
 

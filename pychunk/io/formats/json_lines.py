@@ -59,7 +59,7 @@ def parts(
     letters.
 
     If no row of a part has a named column, the reader warns once, except for columns in ``elsewhere``. This is not an
-    error, because later parts may have the column, and where parts end should not decide about an error.
+    error, because later parts may have the column. Whether there is an error should not depend on where parts end.
 
     Args:
         blocks: The bytes of the file.
@@ -90,7 +90,7 @@ def parts(
 
 
 def typed(blocks: Iterable[Block], name: str, dead_letters: DeadLetters) -> Iterator[Part]:
-    """Yield parts with all columns, with ids and texts as strings. This is for files of a program, such as chunks."""
+    """Yield parts with all columns; ids and texts are strings. This is for files that pychunk wrote, such as chunks."""
     for lines, first, bytes_read in _whole_lines(blocks, name, dead_letters):
         found = _Columns(lines, [key for key, _ in _keys(lines)])
         found.tell(first, name, dead_letters)

@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def held(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> tuple[bytes, int] | None:
-    """Return a file's plain bytes and the number of its stored bytes, or None if it cannot be read."""
+    """Return a file's decompressed bytes and the number of its stored bytes, or None if the file cannot be read."""
     found = bytearray()
     read = 0
     for block in blocks:

@@ -17,14 +17,14 @@ from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, check, said, wante
 
 #: The maximum size of one table's text, in bytes, if a file stores a long value only once for many rows.
 REPEATED_BYTES = 1 << 29
-#: The bytes from which on consecutive batches become one part. With one part for every 28 of 8,000 articles, reading
-#: took 0.43 s of processor time, of which Arrow took only 0.25 s.
+#: The size in bytes that consecutive batches must have together to become one part. Smaller parts cost time: with one
+#: part for every 28 of 8,000 articles, reading took 0.43 s of processor time, of which Arrow took only 0.25 s.
 TOGETHER_BYTES = 1 << 22
 #: The size of Arrow's read buffer in bytes. Without it, Arrow reads a column of a row group as a whole before it
 #: decodes the first page. For a column of 72 MB that takes 70 MB of memory, and 0.05 s of processor time in which the
 #: operating system clears the memory.
 _READ_BYTES = 1 << 16
-#: The size in bytes up to which a page may be larger than the size that its column announces.
+#: A page that announces more bytes than its whole column does is an error, unless it has at most this number of bytes.
 _CERTAIN = 64 << 20
 
 
@@ -72,7 +72,7 @@ def parts(
                     read = size * min(done, metadata.num_rows) // max(1, metadata.num_rows)
                     yield Part(pa.Table.from_batches(batches), "row", range(before + 1, done + 1), read)
                 if done - begun != group.num_rows:
-                    raise ValueError(f"the group should have {group.num_rows:,} rows, and has {done - begun:,}")
+                    raise ValueError(f"the row group should have {group.num_rows:,} rows, but has {done - begun:,}")
             except Exception as error:
                 check_memory(error)
                 reason = f"cannot be read as .parquet: {said(error)}"
@@ -109,7 +109,7 @@ def _together(found: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
 
 
 def columns(file: pa.NativeFile | BinaryIO) -> dict[str, pa.DataType]:
-    """Return the columns of a Parquet file with their types, from its footer; empty without rows or if unreadable.
+    """Return the columns of a Parquet file with their types, from its footer; none if it has no rows or is unreadable.
 
     Reading the first rows instead would read the whole first row group, which takes 0.05 s for a file of 35 MB with one
     row group.
@@ -147,9 +147,9 @@ def _rows_at_once(file: Any, group: Any, columns: Sequence[parquet_footer.Column
             try:
                 decompression_limits.refuse(page.plain, page.stored, "write smaller pages")
                 if page.plain > max(column.plain, _CERTAIN):
-                    raise ValueError(f"a page announces {page.plain:,} bytes, but the column only {column.plain:,}")
+                    raise ValueError(f"a page claims {page.plain:,} bytes, but its column only {column.plain:,}")
                 if page.end > length:
-                    raise ValueError(f"a page announces {page.stored:,} bytes, but the file ends before")
+                    raise ValueError(f"a page claims {page.stored:,} bytes, but the file ends earlier")
             except ValueError as error:
                 raise ValueError(f"column {column.name!r}: {error}") from None
             if page.is_dictionary and column.is_bytes:

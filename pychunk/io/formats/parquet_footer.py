@@ -17,8 +17,8 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _ST
 _DEPTH = 64
 #: Parquet's numbers for the physical type BYTE_ARRAY and for the page type DICTIONARY_PAGE.
 _BYTE_ARRAY, _DICTIONARY_PAGE = 6, 2
-#: The numbers of bytes of a page header that are read, each if the one before is too few. The type and the sizes come
-#: first, and statistics of any length may follow.
+#: The numbers of bytes that are read to parse a page header. If the first number is too small, the next one is tried.
+#: The type and the sizes of the page come first in a header, and statistics of any length may follow.
 _HEAD_BYTES = (32, 256, 1 << 16)
 
 
@@ -29,7 +29,7 @@ class Column(NamedTuple):
         path: The names on the path to the column, from the outermost.
         is_bytes: Whether the values are of type BYTE_ARRAY.
         begin: The offset of the first page.
-        plain, stored: The bytes of the pages with their headers, unpacked and as they are stored.
+        plain, stored: The size of the pages and their headers in bytes: after and before decompression.
     """
 
     path: tuple[str, ...]
@@ -49,7 +49,7 @@ class Page(NamedTuple):
 
     Attributes:
         is_dictionary: Whether the page is a dictionary.
-        plain, stored: The bytes of the page, unpacked and as they are stored.
+        plain, stored: The size of the page in bytes: after and before decompression.
         end: The offset of the end of the page.
     """
 
@@ -218,7 +218,7 @@ class _Compact:
             raise ValueError(f"there is no type {kind}")
 
     def _skip_item(self, kind: int, depth: int) -> None:
-        if kind in (_TRUE, _FALSE):  # the type of a field already holds its value
+        if kind in (_TRUE, _FALSE):  # as an item, a Boolean takes a byte; as a field, its type is also its value
             self._byte()
         else:
             self.skip(kind, depth + 1)

@@ -60,7 +60,7 @@ class UnreadableValue(str):
 
 
 def ids(part: Part, file: str, id_column: str | None) -> list[str]:
-    """Return the id of each row: the value in the column of ids, or if it is null the file's name and row's number."""
+    """Return the id of each row: its value in the column of ids; if that is null, the file's name and row number."""
     given = _strings(part.table, id_column or "id")
     return [f"{file}#{number}" if name is None else name for name, number in zip(given, part.numbers, strict=True)]
 

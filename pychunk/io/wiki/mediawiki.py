@@ -72,7 +72,7 @@ class RawPage(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of XML."""
+        """The number of bytes of the XML."""
         return len(self.data)
 
 
@@ -96,7 +96,7 @@ def pages(
 
 
 def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> Iterator[Block]:
-    """Yield the blocks unchanged, or converted to UTF-8 if the dump is in UTF-16, as tools of Windows write it."""
+    """Yield the blocks unchanged, or converted to UTF-8 if the dump is in UTF-16, which some Windows tools write."""
     source = iter(blocks)
     first = next(source, None)
     if first is None:
@@ -106,7 +106,8 @@ def _as_utf8(blocks: Iterable[Block], file: str, dead_letters: DeadLetters) -> I
     if not encoding:
         yield from source
         return
-    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")  # a page with half a character is not XML
+    # Half a surrogate pair passes here, so that it does not end the reading. Its page is then refused, as invalid XML.
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
     done = 0
     for block in source:
         if block.gap:
@@ -330,7 +331,7 @@ class Parsed:
 
 
 def _number(text: str) -> int | None:
-    """Return the integer that a text writes, or None if it is not an integer that fits into 32 bits."""
+    """Return the integer that a text represents, or None if it is not an integer that fits into 32 bits."""
     if not _WHOLE.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
         return None
     return int(text)
@@ -394,7 +395,7 @@ def _document(page: RawPage, wanted: PageFilter) -> Document | None:
     timestamp = texts.get(("revision", "timestamp"))
     if texts.get(("revision", "model"), "wikitext") == "wikitext":
         if target is not None:
-            text = text.lstrip().removeprefix("#")  # the text is not a list
+            text = text.lstrip().removeprefix("#")  # with the "#" of "#REDIRECT", the text would become a list item
         text, found, dropped = _cleaner(page.namespaces).page(text, _day(timestamp))
         blocks = None if found is None else packed(found)
     more = (title, ns, target, timestamp, blocks, dropped)

@@ -91,8 +91,9 @@ def name_of(text: str) -> str:
 def render(content: str, more: Mapping[str, Callable[[Arguments], str]], when: date | None = None) -> str:
     """Return the text of a template, "" if it has none, or marks if the line around it must decide.
 
-    ``content`` is the text between the template's braces. ``more`` has further templates, which come before the table.
-    ``when`` is the date of the page, for templates that count years up to it.
+    ``content`` is the text between the template's braces. ``more`` has further templates. If the table has a template
+    of the same name, the one in ``more`` is used. ``when`` is the date of the page, for templates that count years up
+    to it.
 
     >>> render("convert|5|km|mi", {}), render("Infobox|name=x", {}), render("chess row|a|b", {}) == COUNTED
     ('5 km', '', True)
@@ -311,7 +312,7 @@ def _circa(given: Arguments) -> str:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text writes; None if it is not a number."""
+    """Return the number that a text represents; None if it is not a number."""
     try:
         return float(text.replace(",", "").replace("−", "-"))
     except ValueError:
@@ -437,7 +438,7 @@ def _old_style(given: Arguments) -> str:
 
 
 def _this(form: str) -> Callable[[Arguments], str]:
-    """Return a function for a part of the page's date; if that is unknown, the template counts as left out."""
+    """Return a function for a part of the page's date; if the date is unknown, the template counts as left out."""
 
     def part(given: Arguments) -> str:
         if given.when is None:

@@ -92,7 +92,7 @@ _SCRIPT_MARKS = str.maketrans("", "", RAISED + LOWERED + END)
 _FEW = re.compile(r"[0-9+\-−ni]+")
 #: The markup that may come between raised text and the text before it: bold and italic marks, tags, and dropped text.
 _BETWEEN = re.compile(rf"(?:'{{2,}}|<[^<>\n]{{0,100}}>|{_DROPPED})+\Z")
-#: The number of characters before raised or lowered text by which the form of that text is chosen.
+#: The number of characters before raised or lowered text that decide in which form this text is written.
 _BEFORE = 160
 _UNSURE_TEXT = re.compile(f"{UNSURE}([^{UNSURE}\n]*){UNSURE}")
 _SHOWN = re.compile(rf"{UNSURE}[^{UNSURE}\n]*{UNSURE}|[{COUNTED}{_DROPPED}{UNSURE}]")
@@ -336,7 +336,7 @@ def _nearest(stack: list[_Frame], kind: str) -> int:
 
 
 def _collapse(stack: list[_Frame], depth: int) -> None:
-    """Close the frames from a depth on, which have no closing bracket. Their text moves to the frame around them."""
+    """Close the frames from ``depth`` on, whose closing brackets are missing; the frame around them gets their text."""
     while len(stack) > depth:
         frame = stack.pop()
         stack[-1].parts.extend(frame.parts)

@@ -112,7 +112,8 @@ def _latin(data: bytes) -> str | None:
             letters = _letters(data.decode(encoding, "replace"))
             if sum(letters.values()) < _LEAST:
                 continue
-            # A letter is the same byte in both encodings only if both count it equally often.
+            # If both decodings have a letter equally often, its byte means this letter in both encodings. Such a letter
+            # does not tell which of the two is right.
             telling = sum(count for each, count in letters.items() if each in own and western.get(each) != count)
             if telling >= least * sum(letters.values()) and (share := _share(letters, own)) > best:
                 best, found = share, encoding

@@ -105,8 +105,8 @@ def hidden_runs(blocks: Blocks, facts: HtmlFacts, text: str, held: I64, weight: 
 def without_hidden(content: F64, runs: I64, weight: F64) -> tuple[F64, Bools]:
     """Return content with 0 for blocks hidden inside visible prose (float64[b]), and which blocks these are (bool[b]).
 
-    A hidden run stays if it has more than half as many words as the page has likely words, because it is then an
-    article that a script shows.
+    A hidden run stays if the number of its words is more than half of the number of words on the page that are likely
+    content. Such a run is an article that a script shows.
 
     Example:
         >>> without_hidden(np.array([0.75, 0.875, 0.75]), np.array([[1, 2, 0, 2]]), np.array([7.0, 1, 7]))[0].tolist()

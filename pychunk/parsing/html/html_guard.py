@@ -141,8 +141,8 @@ class Work(NamedTuple):
         if self.is_suspect and self.nodes > FLATTENED:
             raise WorkError(
                 f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options, "
-                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes; at most "
-                f"{FLATTENED:,} are allowed: close its elements or split the page"
+                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes; such a "
+                f"page may have at most {FLATTENED:,}: close its elements or split the page"
             )
 
 

@@ -2,8 +2,8 @@
 
 The network sees the name of an element as one word among the names of all elements around a block. If a footer holds a
 whole privacy policy, the prose outweighs the name. On 1,497 labelled pages, 1.2 % of the 456,000 words in menus,
-dialogs and the page's footer are content; alone, the network kept 34,000 of these words. Of the 122,000 words in the
-page's header, in asides and in labels of forms, 3.5 % are content.
+dialogs and the page's footer are content. Without the rules of this module, the network kept 34,000 of these words. Of
+the 122,000 words in the page's header, in asides and in labels of forms, 3.5 % are content.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def main_elements(
         text: The text of the page.
         pairs: The result of :func:`pychunk.parsing.html.noise_smoothing.pairs`.
         held: int64[e, 2], the blocks of each element (:func:`pychunk.parsing.html.html_facts.held_blocks`).
-        landmark: The landmark of each block, int8[b].
+        landmark: The verdict of the landmarks around each block, int8[b] (:func:`.landmarks.landmarks`).
         weight: The number of words of each block, float64[b].
     """
     if not _is_manual(blocks, facts, text, pairs, weight):

@@ -176,7 +176,9 @@ def _likely(model: NoiseModel, features: NoiseFeatures) -> tuple[F64, Bools]:
 
 
 def copies(content: F64, features: NoiseFeatures) -> Bools:
-    """Return bool[b]: the copies that a template makes of a likelier block, or of an earlier block as likely.
+    """Return bool[b]: the copies that a template makes of other blocks.
+
+    Of several blocks with the same text, the likeliest is the original, and of equally likely ones the first.
 
     Pages hold copies for narrow screens, for carousels and for printing, each with its heading or among other noise.
     Text that authors repeat does not count: a warning in each procedure, a note under each function
@@ -243,10 +245,10 @@ def _told_again(content: F64, features: NoiseFeatures, again: Bools, first: I64,
 
 
 def _paths(features: NoiseFeatures) -> tuple[I64, I64]:
-    """Return two arrays int64[s + 1] for the s headings' sections, after the text before the first heading.
+    """Return two arrays int64[s + 1] about the sections of the s headings.
 
-    The first array has equal numbers for sections whose headings and all headings above them have the same texts. The
-    second array has the block of each section's heading.
+    Entry 0 stands for the text before the first heading. The first array has equal numbers for sections whose headings
+    and all headings above them have the same texts. The second array has the block of each section's heading.
     """
     heads = np.flatnonzero(features.level > 0)
     numbers: dict[tuple[int, int], int] = {}

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _KINDS = FORM + 1
 #: The number of first words, and of last words, of a block whose hashes are features.
 FIRST_WORDS, LAST_WORDS = 12, 4
-#: The number of elements whose names are features, in addition to the three nearest to a block and above these.
+#: The number of elements whose names are features, counted from the first one above the three nearest to a block. The
+#: names of these three are features, too.
 PATH = 12
 #: The number of levels of the tree above a block from which features are computed. Levels without branches do not
 #: count.
@@ -185,7 +186,7 @@ def _around(
     I64,
     MainElement,
 ]:
-    """Return the features from ``landmark`` on, which are for the rules that follow the network."""
+    """Return the fields of :class:`NoiseFeatures` from ``landmark`` on, which only the rules after the network use."""
     landmark, together, held = landmarks(facts), pairs(blocks, facts), held_blocks(facts)
     main = main_elements(blocks, facts, text, together, held, landmark, weight)
     landmark[turns(blocks, facts, text, weight, len(main.spans) > 0)] = PAGER

@@ -26,7 +26,8 @@ FACTS, WEIGHTS = "noise.json", "noise.npz"
 STEPS, WORD_STEPS = 1024, 64
 #: The values between layers are multiples of 1 / 256, at most 64.
 _FLOW, _MOST = 256.0, 64.0
-#: The neighbours whose summaries are inputs for a block, and the windows (blocks on each side) whose means are.
+#: The neighbours of a block whose summaries are inputs for it, by their distance, and the windows whose mean summaries
+#: are inputs, too, by the number of blocks on each side.
 NEIGHBOURS, WINDOWS = (-1, 1, -2, 2), (3, 12)
 #: The levels of the tree whose elements' means are inputs for a block.
 GROUPS = (0, 1, 3)

@@ -127,8 +127,8 @@ def _runs(first: I64, many: I64) -> I64:
 def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
     """Return float64[b]: content, where each span of a group is at least as likely as the group's likeliest span.
 
-    The likelihood of a span is the mean of its blocks', weighted by their words. Blocks in another landmark than their
-    group's first block do not change.
+    The likelihood of a span is the mean probability of its blocks, weighted by their words. Blocks whose landmarks
+    have another verdict than those of their group's first block do not change.
 
     Time: each block is processed once for each definition that contains it. If lists are deeply nested, only 16 blocks
     of each definition are processed.
@@ -136,7 +136,7 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
     Args:
         content: The probability that each block is content, float64[b].
         found: The result of :func:`pairs`.
-        landmark: The landmark of each block, int8[b].
+        landmark: The verdict of the landmarks around each block, int8[b] (:func:`.landmarks.landmarks`).
         weight: The number of words of each block, float64[b].
 
     Example:
@@ -166,7 +166,7 @@ def together(content: F64, found: I64, landmark: I8, weight: F64) -> F64:
 def _listed(content: F64, listed: I64, landmark: I8, weight: F64) -> F64:
     """Return float64[b]: for each list item, the mean of its list's probabilities, weighted by the items' words.
 
-    It is 0 for other blocks, and for items in another landmark than the list's first item.
+    It is 0 for other blocks, and for items whose landmarks have another verdict than those of the first item.
     """
     first, last = listed.T
     words = np.concatenate(([0.0], np.cumsum(weight)))
@@ -192,8 +192,8 @@ def with_neighbours(
 ) -> F64:
     """Return the probability that each block is content, given its neighbours: float64[b], multiples of 1 / 1024.
 
-    "As likely" means at least as likely, because no block becomes less likely. The rules apply only if no landmark
-    separates the blocks, except for the rule about sections:
+    In these rules, "as likely" means "raised to at least the same probability"; no block becomes less likely. The rules
+    apply only if no landmark separates the blocks, except for the rule about sections:
 
     - A line that introduces a list is as likely as the first item, and the items are as likely as the line. On pages of
       manuals, items are also as likely as the mean of their list.
@@ -207,7 +207,7 @@ def with_neighbours(
     Args:
         content: The probability that each block is content, float64[b].
         role: The result of :func:`roles`.
-        landmark: The landmark of each block, int8[b].
+        landmark: The verdict of the landmarks around each block, int8[b] (:func:`.landmarks.landmarks`).
         weight: The number of words of each block, float64[b].
         level: int16[b], the levels of headings, 0 for other blocks.
         manual: Whether the page belongs to a manual, which has no teasers. Then every heading, even before the body, is

@@ -245,8 +245,9 @@ _ESCAPED = re.compile(rb"\\.")
 #: The minimum and maximum number of characters of such a text; an escape sequence counts as one character.
 _SHORTEST, _LONGEST = 60, 20_000
 _TRIES = 500
-#: Limits of the comparison of blocks with these texts: the characters of all texts, the blocks of a page, and the
-#: letters and digits of each block.
+#: Limits of the comparison of blocks with these texts: the most characters of all texts, the most blocks of a page, and
+#: the number of letters and digits at the beginning of a block that are compared. Shorter texts and blocks are not
+#: compared.
 _TOLD, _TOLD_BLOCKS, _TOLD_BY = 50_000, 4000, 40
 
 

@@ -11,7 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from .pdf_words import PageWords
 
-#: The greatest distance from a letter that is next to only one line to the rest of its word, in sizes of the letter.
+#: The greatest distance between a letter and the rest of its word, in sizes of the letter, if only one line is next to
+#: the letter.
 _RAISED = 0.2
 #: The width of a space, in sizes of the text.
 _BLANK = 0.4
@@ -53,7 +54,7 @@ def joined_drop_caps(page: PageWords, body: float, vocabulary: Callable[[], Cont
                 firsts.append(at)
             elif away[at] < away[firsts[-1]]:
                 firsts[-1] = at
-        # Such words show a line that begins left of the letter's right edge, below the letter, not next to it.
+        # These words begin left of the letter's right edge. Their line is therefore below the letter, not next to it.
         below = plain & (away < -_WITHIN * body) & (page.box[:, 2] > left)
         firsts = [at for at in firsts if not (below & (abs(middle - middle[at]) <= _APART * body)).any()]
         if not firsts or (len(firsts) == 1 and away[firsts[0]] > _RAISED * page.size[cap]):

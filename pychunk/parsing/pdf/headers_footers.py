@@ -57,7 +57,10 @@ Found = dict[Key, RemovedLine]
 
 
 def edges_of(page: int, pieces: Sequence[Piece]) -> list[EdgeLine]:
-    """Return the lines at the top and the bottom edge of a page, up to a band that has lines one above the other."""
+    """Return the lines nearest to the top and the bottom of a page.
+
+    From each edge inwards, the search ends at the first band that holds several lines, one above the other.
+    """
     bands = bands_of(pieces)
     found = []
     for top, rows in ((True, bands[:_SEEN]), (False, bands[::-1][:_SEEN])):
@@ -75,8 +78,8 @@ def running(edges: Sequence[EdgeLine], pages: int, size: float) -> Found:
 
     A line is removed if two conditions hold:
 
-    - The line is at the same height on at least 3 pages (or on both pages of two), except that its numbers may differ.
-      Successive pages among these are at most 2 apart.
+    - The line is at the same height on at least 3 pages, or on both pages of a document with 2; only numbers in the
+      line may differ. Between one of these pages and the next, at most one page lacks the line.
     - Only removed lines are between the line and the page's edge.
 
     A line is a page number if it is little more than a number, and this number grows by one from page to page.

@@ -58,9 +58,9 @@ def mark_headings(drafts: list[Draft], bookmarks: Sequence[Bookmark], body: floa
 
     A block that a bookmark of its page names is a heading of the bookmark's level. Another block is a heading if it is
     short, and larger than the text, or bold while the text is not. A number with a name in capitals is a heading, too.
-    The level of such a heading is the one that bookmarks give to headings of the same style, else the rank of the style
-    (size, then weight). If white space shows more headings than bookmarks and fonts do, these are headings of the
-    lowest levels.
+    The level of a heading without a bookmark is the one that bookmarks give to headings of the same style, else the
+    rank of the style (size, then weight). If white space shows more headings than bookmarks and fonts do, those that
+    only white space shows are added, with the lowest levels.
     """
     running = max(body, _running_size(drafts))
     named: dict[int, dict[str, int]] = {}

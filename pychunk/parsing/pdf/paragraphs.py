@@ -145,7 +145,7 @@ def _is_item(text: str) -> bool:
 
 
 def _pitches(lines: Sequence[Line]) -> dict[int, float]:
-    """Return the usual distance between lines in each flow, in heights of the lines' boxes."""
+    """Return the usual distance between lines in each column (``Line.flow``), in heights of the lines' boxes."""
     found: dict[int, list[float]] = {}
     for before, line in pairwise(lines):
         if before.flow == line.flow and line.height > 0 and line.bottom > before.bottom:

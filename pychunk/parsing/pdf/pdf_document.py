@@ -138,7 +138,7 @@ def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
     for number in range(count):
         if time.monotonic() > ended:
             raise PdfError(
-                f"takes longer than {seconds:g} seconds, the last resort: given up at page {number + 1:,} of {count:,}"
+                f"takes longer than the limit of {seconds:g} seconds: stopped at page {number + 1:,} of {count:,}"
             )
         page = reader.page(number)
         letters += sum(map(len, page.texts))

@@ -92,8 +92,8 @@ class PageWords:
         size: float64[n], the size of the font, in points.
         bold: bool[n], whether the word is bold.
         mono: bool[n], whether all letters of the font are equally wide.
-        angle: int64[n], the number of quarter turns to the left of each word, 0 for text that reads from left to right.
-            For a slanted word it is ``SLANTED`` plus the degrees to the left.
+        angle: int64[n], the number of quarter turns, to the left, by which each word is turned; 0 for text that reads
+            from left to right. For a slanted word it is ``SLANTED`` plus the degrees by which it is turned to the left.
         width, height: The size of the page, in points.
         drawn: float64[m, 4], the boxes of drawn lines, such as borders of cells.
         unmapped: The number of characters that the file does not map to Unicode.

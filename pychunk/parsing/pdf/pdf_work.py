@@ -2,9 +2,9 @@
 
 PDFium interprets a page in one call that nothing can stop. A stream may be drawn again and again: by several pages, and
 by forms that draw forms. Therefore the bytes of content are counted after decompression, and as often as they are
-drawn. PDFium reads 6 MB of content per second (operators ``re f``) to 160 MB (``l``), measured on 4 MB of each of 25
-operators. If the content draws text, PDFium reads 4 MB per second. A document within the limits takes at most 900 s,
-including the characters that are read afterwards.
+drawn. Per second, PDFium reads between 6 MB of content (operators ``re f``) and 160 MB (``l``), measured on 4 MB of
+each of 25 operators. If the content draws text, PDFium reads 4 MB per second. A document within the limits takes at
+most 900 s, including the time for reading its characters afterwards.
 
 The count reads a copy of the file that PDFium writes, without encryption and object streams, and with damage repaired
 in PDFium's way. Therefore no file can show one content to the count and another to PDFium.
@@ -95,8 +95,8 @@ class _Stream(NamedTuple):
 class _Content(NamedTuple):
     """A stream's content: its bytes after decompression, how often it draws each form, and the fonts that it sets.
 
-    ``forms_unknown`` and ``fonts_unknown`` are the numbers of further forms that it may draw, and of fonts that it may
-    set, whose names cannot be read.
+    ``forms_unknown`` is the number of further forms that it may draw, and ``fonts_unknown`` the number of further fonts
+    that it may set. The names of these forms and fonts cannot be read.
     """
 
     length: int

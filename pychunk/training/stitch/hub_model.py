@@ -32,7 +32,7 @@ class HubModel:
         model: Any = AutoModelForCausalLM.from_pretrained(name)
         model.float()  # a step of 1e-6 would be lost on 16-bit weights
         self.net: Any = model.to("cuda" if torch.cuda.is_available() else "cpu")
-        self.net.eval()  # no dropout, because ratios have to begin at 1
+        self.net.eval()  # no dropout, because before a step the ratio of new to old probabilities has to be 1
 
     @property
     def end(self) -> int:

@@ -28,7 +28,7 @@ def advantages(rewards: Sequence[Sequence[float]]) -> npt.NDArray[np.float32]:
 
 
 def grpo(new: Any, old: Any, reference: Any, advantage: Any, mask: Any, clip: float, kl: float) -> Any:
-    """Return the loss float[rows]: the mean over tokens of ``kl`` times the divergence, minus the clipped gain.
+    """Return the loss float[rows]: ``kl`` times the divergence minus the clipped gain, as a mean over the row's tokens.
 
     Args:
         new: The log probabilities float[rows, tokens] of the tokens by the policy.

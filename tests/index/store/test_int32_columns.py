@@ -108,7 +108,7 @@ def test_a_table_has_the_types_that_were_added_and_half_of_the_bytes(
         assert (hit.start, hit.end, hit.sentence) == (24, 35, (24, 35))
         assert index.count({"end": [47, 2**40]}) == 1
         assert index.count(pc.field("end") * 2**30 > 2**35) == 2
-        with pytest.raises(ValueError, match="the column 'end' is int64, and got 'far'"):
+        with pytest.raises(ValueError, match="the column 'end' is of type int64; got 'far'"):
             index.count("end = far")
         stored = index._contents.searcher().stored
     assert version(tmp_path / "x") == store_module.SCHEMA

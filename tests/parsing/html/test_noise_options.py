@@ -117,7 +117,7 @@ def test_a_run_is_not_resumed_with_another_noise(page: Path, tmp_path: Path, fla
     before = (out / "part-000000.parquet").read_bytes()
     other = run("ingest", page, out, "--resume", *flags)
     assert other.exit_code == 2
-    assert "holds a run of something else: noise" in other.stderr
+    assert "holds a different run: noise" in other.stderr
     assert (out / "part-000000.parquet").read_bytes() == before
     assert "nothing to do" in run("ingest", page, out, "--resume").stderr
 

@@ -85,19 +85,20 @@ class _Walk:
         self.link_chars = 0
         self.links = 0
         self.in_link = 0
-        # The state around it: kind, level, hidden, quotes, lists, element, mark of the list item, its number, and the
-        # elements above.
+        # The state around this block: kind, level, hidden, quotes, lists, element, mark of the list item, its number,
+        # and the elements above.
         self.kind, self.level, self.hidden, self.quotes, self.lists, self.element = PARAGRAPH, 0, False, 0, 0, -1
         self.mark: list[str] = [""]  # the mark of the list item, a shared list: the first block of the item removes it
         self.language = -1, ""  # the last block that named a language
         self.list = List()
-        self.reversed = 0  # how many of the lists around it count down
+        self.reversed = 0  # the number of lists around the block that count down
         self.path: list[tuple[Any, _Frame]] = []
         self.scripts = Scripts()
         self.in_fragment = False
         self.formulas = Formulas()
         self.term = False
-        self.permalinks: list[tuple[int, int]] = []  # where each open one begins, and the characters in links before it
+        # For each open permalink: its beginning, and the number of characters in links before it.
+        self.permalinks: list[tuple[int, int]] = []
         self.link_at, self.target = -1, ""  # where the open link begins, and its target
         self.in_picture = False
         self.image = ""  # the alternative text of the block's first image

@@ -13,11 +13,12 @@ from ...data.blocks import Blocks
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
-#: The number of elements above a block whose names the model reads, and how many of the nearest have other features.
+#: The number of elements above a block whose names the model reads, and the number of branching elements above a block
+#: whose content it reads.
 _PATH, _LEVELS = 12, 5
 
-#: The classes of characters that are counted, such as digits and capitals. A last class, of all other characters than
-#: ASCII, is added to these.
+#: The classes of characters that are counted, such as digits and capitals. One more class, of all characters beyond
+#: ASCII, follows them.
 _SORTS = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ",", ".!?", ":;", "$%@#", "|/>", "()[]\"'")
 _SORT_OF = np.zeros(129, np.uint8)
 for _number, _members in enumerate(_SORTS):

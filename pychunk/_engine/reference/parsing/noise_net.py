@@ -78,7 +78,7 @@ def _means_of_elements(vectors: F64, offsets: I64, rows: I64) -> F64:
 
 
 def _means(known: U32, table: F64, values: U32, owner: I64, count: int) -> F64:
-    """Return the mean vector of each block's words that the table knows, or 0 if it knows none.
+    """Return the mean vector of the words of each block, of those that the table knows; 0 if it knows none.
 
     ``values`` are the hashes of all words, ``owner`` the block of each, and ``count`` the number of blocks.
     """
@@ -116,7 +116,7 @@ class _Near:
         self.weight = (page["weight"] + 1)[:, None]
 
     def seen(self, shared: F64) -> list[F64]:
-        """Return what each block receives from other blocks: several means of their vectors, each float64[b, c]."""
+        """Return what each block receives from other blocks: several means of vectors in ``shared``, float64[b, c]."""
         padded = np.concatenate([shared, np.zeros((1, shared.shape[1]))])
         parts = [padded[rows] for rows in self.beside]
         running = _running(shared)

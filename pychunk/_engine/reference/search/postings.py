@@ -15,8 +15,9 @@ I64 = npt.NDArray[np.int64]
 def inverted(rows: Iterable[list[str]]) -> tuple[list[str], I64, I32, I32, I32]:
     """Return the postings of n rows of terms: (terms, offsets int64[t + 1], rows int32[p], counts int32[p], lengths).
 
-    The t terms are sorted by code points. Term i occurs in the rows ``rows[offsets[i]:offsets[i + 1]]``, in each as
-    often as the same entry of ``counts`` says. ``lengths``, int32[n], is the number of terms in each row.
+    The t terms are sorted by code points. Term i occurs in the rows ``rows[offsets[i]:offsets[i + 1]]``. The entries of
+    ``counts`` at the same positions are the numbers of times that it occurs in each of these rows. ``lengths``,
+    int32[n], is the number of terms in each row, without n-grams.
     """
     found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     lengths = []

@@ -37,9 +37,9 @@ def labels(scores: F32, k: float) -> list[bool]:
 
 
 def cuts(scores: F32, kind: str, parameter: float) -> list[bool]:
-    """Return whether the text is cut at each boundary, given the score of the two sentences at each boundary.
+    """Return for each boundary whether the text is cut there.
 
-    ``kind`` is the kind of threshold, and ``parameter`` its number.
+    ``scores`` has the score of the two sentences at each boundary; ``kind`` and ``parameter`` are the threshold.
     """
     if len(scores) == 0:
         return []

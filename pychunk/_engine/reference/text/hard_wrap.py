@@ -1,4 +1,4 @@
-"""The detection of hard-wrapped documents, and of those of their line breaks that nevertheless separate blocks."""
+"""The detection of hard-wrapped documents, and of the line breaks in them that still separate blocks."""
 
 from __future__ import annotations
 

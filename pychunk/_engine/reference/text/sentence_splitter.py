@@ -28,7 +28,9 @@ PARAGRAPH, BLANK_LINE, PAGE = 1, 2, 4
 _REFERENCES = re.compile(r"(?: ?\[[0-9]{1,4}\])*")
 _EMOTICON = re.compile(r" ?[:;]-?[()DPp]+(?=\s|\Z)")
 _DASHES = "-–—"
-_QUOTED = re.compile("って|と(?![てこにりうつき])")  # the particle after a quotation, but no longer word
+_QUOTED = re.compile(
+    "って|と(?![てこにりうつき])"
+)  # the particle after a quotation, but not the beginning of a longer word
 _CLAUSE_ENDS = "，。！？：；、,!?:;“「『"
 _ENDS_OF_DIALOGUE = "–—"
 #: Words of a single letter with its marks in the scripts of southern India: come, go, give, you. Without this list they
