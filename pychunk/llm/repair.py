@@ -40,7 +40,7 @@ def read_or_fault(reply: Response, read: Callable[[str], T]) -> T | str:
     """Return the result of ``read`` on an answer, or a text with the reason why the answer is unusable.
 
     >>> read_or_fault(Response('{"first": 3}'), lambda text: turn(text, 2))
-    '3 is no unit from 2 to 2, and not 0'
+    '3 is neither a unit from 2 to 2 nor 0'
     """
     if reply.fault:
         return reply.fault
