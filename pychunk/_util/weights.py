@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ def read_weights(
         ValueError: A file is missing, damaged, or of a newer format.
     """
     folder = facts_file.parent
-    if not facts_file.is_file():
+    if not os.path.isfile(facts_file):
         raise ValueError(f"no {what} in {folder}: {facts_file.name} is missing; {remedy}")
     facts = read_facts(facts_file, remedy, ("name", "weights_sha256", *needed))
     file = folder / facts.get("weights", facts_file.with_suffix(".npz").name)

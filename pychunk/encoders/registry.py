@@ -31,7 +31,7 @@ def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") 
     if encoder is None or encoder == "static":
         return static_encoder.load()
     path = _directory(encoder, "vectors")
-    if (path / static_encoder.FACTS).is_file():
+    if os.path.isfile(path / static_encoder.FACTS):
         return static_encoder.load(path)
     return transformer.load(path, runtime)
 
@@ -79,10 +79,10 @@ def _directory(encoder: Any, task: str) -> Path:
     from .files import catalogue  # imported here because it loads everything that builds models
 
     if isinstance(encoder, (str, Path)):
-        if (Path(encoder) / model_dir.FACTS).is_file() or (Path(encoder) / static_encoder.FACTS).is_file():
+        if any(os.path.isfile(Path(encoder) / facts) for facts in (model_dir.FACTS, static_encoder.FACTS)):
             return Path(encoder)
         if isinstance(encoder, str) and "/" not in encoder:
-            if (model_dir.cached(encoder) / model_dir.FACTS).is_file():
+            if os.path.isfile(model_dir.cached(encoder) / model_dir.FACTS):
                 return model_dir.cached(encoder)
             if encoder in catalogue.names():
                 raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -48,7 +49,7 @@ class StaticEncoder:
     def __init__(self, path: str | Path = SHIPPED) -> None:
         self.path = Path(path)
         facts_file = self.path / FACTS
-        if not facts_file.is_file():
+        if not os.path.isfile(facts_file):
             raise ValueError(f"no static encoder in {self.path}: {FACTS} is missing")
         self.facts = read_facts(facts_file, "install pychunk again", _NEEDED)
         for name in ("table", "vocab"):

@@ -9,6 +9,7 @@ Source: Zhang et al., "SmartChunk Retrieval" (2026), section 4.3.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,7 +122,7 @@ def check_pooling(pooling: str | Path) -> None:
     Raises:
         ValueError: ``pooling`` is invalid.
     """
-    if isinstance(pooling, (str, Path)) and Path(pooling).is_dir():
+    if isinstance(pooling, (str, Path)) and os.path.isdir(pooling):
         compressor(pooling)
     elif pooling not in ("tokens", "compressor"):
         raise ValueError(f"pooling must be 'tokens', 'compressor' or the folder of a compressor; got {pooling!r}")

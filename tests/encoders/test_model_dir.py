@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import pychunk
 from pychunk._util import durable_files
 from pychunk.encoders import static_encoder, static_nsp
 from pychunk.encoders.files import model_dir
@@ -134,3 +135,13 @@ def test_damaged_facts_are_named_with_a_remedy(
     wanted = "format 2, but this pychunk reads 1" if damage == "newer" else "damaged.*again"
     with pytest.raises(ValueError, match=rf"{facts}.*{wanted}"):
         load(tmp_path)
+
+
+def test_a_name_that_no_file_can_have_is_an_unknown_model() -> None:
+    name = "é" * 300  # longer than a file system allows; a damaged manifest may hold it
+    with pytest.raises(ValueError, match="unknown encoder"):
+        pychunk.segment("One.", "pic", encoder=name)
+    with pytest.raises(ValueError, match="no topic model"):
+        pychunk.segment("One.", "topic", model=name)
+    with pytest.raises(ValueError, match="pooling must be"):
+        pychunk.segment_levels("One.", ["document"], pooling=name)

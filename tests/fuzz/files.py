@@ -237,6 +237,13 @@ def python_rows(data: bytes) -> tuple[Counter[str], int]:
     return found, broken
 
 
+def _is_array(data: bytes) -> bool:
+    """Return whether the reader takes a file for one JSON array, whose elements are its rows."""
+    bare = data.removeprefix(b"\xef\xbb\xbf")
+    lines = re.match(rb"[^\r\n]*\][ \t]*[\r\n]+[ \t]*[{\[]", bare)
+    return re.match(rb"\s*\[\s*[{\]]", bare) is not None and lines is None
+
+
 def _depth(line: str) -> int:
     level = deepest = 0
     for mark in re.findall(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', line):
@@ -324,7 +331,9 @@ class Files:
                 assert (row["id"], row["text"]) in found, f"document {row['id']} is lost to another's wrong byte"
         if case.plain is not None and not self._unpacked(case):
             return
-        if case.plain is not None:
+        if case.plain is not None and _is_array(case.plain):
+            assert rows or letters or not json.loads(case.plain), "neither a document nor a letter"
+        elif case.plain is not None:
             expected, broken = python_rows(case.plain)
             assert Counter(row["text"] for row in rows) == expected, "other documents than Python's json finds"
             assert len(letters) == broken, f"{len(letters)} letters for {broken} lines"

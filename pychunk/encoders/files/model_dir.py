@@ -84,7 +84,7 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
             damaged. The message says which of these it is, and what to do.
     """
     file = path / FACTS
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise ValueError(
             f"no model in {path}: {FACTS} is missing; `pychunk export MODEL -o {path}` makes one, "
             "`pychunk model get minilm` fetches MiniLM"

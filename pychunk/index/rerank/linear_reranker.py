@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -256,7 +257,7 @@ def named(rerank: Any) -> RankModel | None:
     """
     if isinstance(rerank, str) and rerank == "features":
         return load()
-    if isinstance(rerank, (str, Path)) and (Path(rerank) / FACTS).is_file():
+    if isinstance(rerank, (str, Path)) and os.path.isfile(Path(rerank) / FACTS):
         return load(rerank)
     return None
 

@@ -7,6 +7,7 @@ text, so that cached answers to the old text are not used.
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ def load(task: str, language: str = "en") -> Prompt:
         'en/autochunker/1'
     """
     file = FOLDER / language / f"{task}.txt"
-    if not file.is_file():
+    if not os.path.isfile(file):
         known = sorted(f"{each.parent.name}/{each.stem}" for each in FOLDER.glob("*/*.txt"))
         raise ValueError(f"no prompt {language}/{task}; there are {', '.join(known)}")
     first, _, rest = file.read_text(encoding="utf-8").partition("\n")
