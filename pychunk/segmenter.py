@@ -436,7 +436,8 @@ class Segmenter:
         if not self.method.fitted_threshold:
             raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' and 'nsp' have")
         total = count = 0
-        for request, _ in self.requests(Inputs.of(sample, columns, on_error=self.on_error)):
+        inputs = Inputs.of(sample, columns, on_error=self.on_error).with_parsed(self._reads_blocks)
+        for request, _ in self.requests(inputs):
             found = self.models.complete(self.models.prepare(request, self.engine), self.engine)
             part, pairs = self.engine.adjacent_sums(found)
             total, count = total + part, count + pairs
@@ -463,8 +464,9 @@ class Segmenter:
             [0, 2]
         """
         found = []
-        for request, _ in self.requests(self._checked(Inputs.of(batch, columns, on_error=self.on_error))):
-            done = self.models.complete(self.models.prepare(request, self.engine), self.engine)
+        cutter, inputs = self.read(batch, columns)
+        for request, _ in cutter.requests(inputs):
+            done = cutter.models.complete(cutter.models.prepare(request, self.engine), self.engine)
             found.append(done.cuts or self.engine.cuts(done))
         return Cuts.concat(found)
 
@@ -507,16 +509,15 @@ class Segmenter:
         """
         from .chunks.score_table import no_scores, score_table  # imported here, because few callers ask for scores
 
-        if self.method.is_native and not self.method.scores:
-            raise ValueError(no_scores(self.method.name))
-        inputs = Inputs.of(batch, columns, ids=ids, on_error=self.on_error, first_document=first_document)
-        found = self.score_tables(inputs)
+        cutter, inputs = self.read(batch, columns, ids=ids, first_document=first_document)
+        method = cutter.method
+        found = None if method.is_native and not method.scores else cutter.score_tables(inputs)
         if found is None:
-            raise ValueError(no_scores(self.method.name))
+            raise ValueError(no_scores(method.name))
         if not found:
-            bare = self.no_request(Inputs(inputs.texts))
+            bare = cutter.no_request(Inputs(inputs.texts))
             none = Cuts(np.empty(0, np.int32), np.zeros(1, np.int64), score=Ragged.of([], np.float32))
-            found = [score_table(self.method, with_sentences(bare, self.engine), none, inputs.texts.ids)]
+            found = [score_table(method, with_sentences(bare, self.engine), none, inputs.texts.ids)]
         return pa.concat_tables(found)
 
     def score_tables(self, inputs: Inputs) -> list[pa.Table] | None:

@@ -94,38 +94,38 @@ bool asks(std::string_view sentence) { return sentence.ends_with("?") || sentenc
 
 // Return the cohesion between sentences s - 1 and s, which are in one block. `row` is the position of sentence s in the
 // block, counted from 0.
-Tie tie_inside(const Document& document, int64_t s, int64_t row, Tie plain) {
+Cohesion cohesion_inside(const Document& document, int64_t s, int64_t row, Cohesion plain) {
   const BlockKind kind = document.kind_of(s);
-  if (is_whole(kind)) return Tie::kLead;
+  if (is_whole(kind)) return Cohesion::kLead;
   if (!has_rows(kind)) {
-    return row == 1 && plain == Tie::kOpen && runs_in(text_of_sentence(document, s - 1)) ? Tie::kLead : plain;
+    return row == 1 && plain == Cohesion::kOpen && runs_in(text_of_sentence(document, s - 1)) ? Cohesion::kLead : plain;
   }
   const bool heads = kind == BlockKind::kTable && row <= 3 &&
                      (row == 1 || is_delimiter(document, s - 1) || (row == 2 && is_delimiter(document, s)));
-  return heads ? Tie::kLead : Tie::kTrail;
+  return heads ? Cohesion::kLead : Cohesion::kTrail;
 }
 
 // Return the cohesion between sentences s - 1 and s, which are in different blocks. `row` is the number of sentences
 // before s - 1 in its block. `listed` says that both blocks are terms of a list without definitions.
-Tie tie_between(const Document& document, int64_t s, int64_t row, bool listed, Tie plain) {
+Cohesion cohesion_between(const Document& document, int64_t s, int64_t row, bool listed, Cohesion plain) {
   const BlockKind before = document.kind_of(s - 1), after = document.kind_of(s);
   const auto level = [&](int64_t at) {
     return document.blocks().level[static_cast<size_t>(document.block_of()[static_cast<size_t>(at)])];
   };
   if (after == BlockKind::kHeading)
-    return before == BlockKind::kHeading && level(s) > level(s - 1) ? Tie::kLead : Tie::kSection;
-  if (before == BlockKind::kHeading || (before == BlockKind::kTerm && !listed)) return Tie::kLead;
+    return before == BlockKind::kHeading && level(s) > level(s - 1) ? Cohesion::kLead : Cohesion::kSection;
+  if (before == BlockKind::kHeading || (before == BlockKind::kTerm && !listed)) return Cohesion::kLead;
   const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
-  if ((after == BlockKind::kCode || after == BlockKind::kTable) && prose) return Tie::kLead;
-  if (before == BlockKind::kCaption && after == BlockKind::kTable) return Tie::kLead;
-  if (before == BlockKind::kTable && after == BlockKind::kCaption) return Tie::kTrail;
+  if ((after == BlockKind::kCode || after == BlockKind::kTable) && prose) return Cohesion::kLead;
+  if (before == BlockKind::kCaption && after == BlockKind::kTable) return Cohesion::kLead;
+  if (before == BlockKind::kTable && after == BlockKind::kCaption) return Cohesion::kTrail;
   const bool answers = after == BlockKind::kParagraph || after == BlockKind::kItem || after == BlockKind::kQuote;
-  if (prose && answers && row == 0 && asks(text_of_sentence(document, s - 1))) return Tie::kLead;
-  if (before == BlockKind::kParagraph && answers && row == 0 && plain == Tie::kOpen &&
+  if (prose && answers && row == 0 && asks(text_of_sentence(document, s - 1))) return Cohesion::kLead;
+  if (before == BlockKind::kParagraph && answers && row == 0 && plain == Cohesion::kOpen &&
       labels(text_of_sentence(document, s - 1), text_of_sentence(document, s), after == BlockKind::kItem))
-    return Tie::kLead;
+    return Cohesion::kLead;
   // A term without a letter, such as "%%", belongs to its definition, and not to the text before it.
-  return after == BlockKind::kTerm && plain == Tie::kTrail ? Tie::kOpen : plain;
+  return after == BlockKind::kTerm && plain == Cohesion::kTrail ? Cohesion::kOpen : plain;
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void block_levels(const Document& document, std::vector<uint8_t>& levels) {
     levels.push_back(document.is_removed(s) ? 0 : block_level(document, s));
 }
 
-void tie_blocks(const Document& document, Borders& borders) {
+void find_block_cohesion(const Document& document, Borders& borders) {
   const std::span<const int32_t> block = document.block_of();
   const auto is_term = [&](size_t s) { return document.kind_of(static_cast<int64_t>(s)) == BlockKind::kTerm; };
   int64_t row = 0;  // the number of sentences in the previous sentence's block before that sentence
@@ -156,9 +156,10 @@ void tie_blocks(const Document& document, Borders& borders) {
       for (last_term = s; last_term < block.size() && is_term(last_term);) ++last_term;
     }
     const bool listed = s < last_term && last_term - first_term > kTermRun;
-    Tie& tie = borders.ties[s];
+    Cohesion& cohesion = borders.cohesion[s];
     if (borders.breaks[s] < Break::kPage)
-      tie = inside ? tie_inside(document, at, row + 1, tie) : tie_between(document, at, row, listed, tie);
+      cohesion = inside ? cohesion_inside(document, at, row + 1, cohesion)
+                        : cohesion_between(document, at, row, listed, cohesion);
     row = inside ? row + 1 : 0;
   }
   const auto size = static_cast<int64_t>(block.size());

@@ -18,8 +18,8 @@ uint8_t block_level(const Document& document, int64_t s);
 void block_levels(const Document& document, std::vector<uint8_t>& levels);
 
 // Set the cohesion at the boundaries of blocks and inside blocks that stay whole, and the strength of the boundaries
-// between lines of code. find_ties() must be called before: it sets the cohesion elsewhere.
-void tie_blocks(const Document& document, Borders& borders);
+// between lines of code. find_cohesion() must be called before: it sets the cohesion elsewhere.
+void find_block_cohesion(const Document& document, Borders& borders);
 
 // Return the number of header rows, one or two, of the table that begins with a sentence.
 int64_t table_heads(const Document& document, int64_t first);

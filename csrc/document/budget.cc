@@ -47,7 +47,7 @@ class BorderTree {
         continue;
       }
       const int64_t middle = first_ + part.border + 1;
-      if (filling.knows_borders() && is_closed(filling.borders->ties[static_cast<size_t>(middle)])) {
+      if (filling.knows_borders() && is_closed(filling.borders->cohesion[static_cast<size_t>(middle)])) {
         fill_groups(part.first, part.last, limit, 0, filling, out);
         continue;
       }
@@ -72,23 +72,26 @@ class Filler {
     while (first < end_) {
       int64_t stop = first + 1;
       if (filling_.knows_borders()) {
-        while (stop < end_ && !begins_run(filling_.borders->ties[static_cast<size_t>(stop)])) ++stop;
+        while (stop < end_ && !begins_run(filling_.borders->cohesion[static_cast<size_t>(stop)])) ++stop;
       } else {
         stop = end_;
       }
-      if (filling_.knows_borders() && filling_.borders->ties[static_cast<size_t>(first)] == Tie::kWall) before = first;
+      if (filling_.knows_borders() && filling_.borders->cohesion[static_cast<size_t>(first)] == Cohesion::kWall)
+        before = first;
       before = fill(before, first, stop, size_, &groups_);
       first = stop;
     }
   }
 
  private:
-  bool begins_run(Tie tie) const { return tie == Tie::kWall || (filling_.sections && tie == Tie::kSection); }
+  bool begins_run(Cohesion cohesion) const {
+    return cohesion == Cohesion::kWall || (filling_.sections && cohesion == Cohesion::kSection);
+  }
 
   // Return how strongly a boundary separates parts. Nothing inside a document is stronger than the start of a section.
   int strength(size_t border) const {
     const Break found = filling_.borders->breaks[border];
-    const bool section = filling_.borders->ties[border] == Tie::kSection && found < Break::kDocument;
+    const bool section = filling_.borders->cohesion[border] == Cohesion::kSection && found < Break::kDocument;
     return section ? 2 * static_cast<int>(Break::kPage) + 1 : 2 * static_cast<int>(found);
   }
 
@@ -168,7 +171,7 @@ class Filler {
     int64_t found = 0;
     for (int64_t b = reach; b > at; --b) {
       const auto border = static_cast<size_t>(b);
-      if (is_closed(borders.ties[border])) continue;
+      if (is_closed(borders.cohesion[border])) continue;
       if (!filling_.by_structure) return b;
       if (found > 0 && (*size.lengths)(start, b) < size.limit - size.limit / 2) break;
       if (found == 0 || strength(border) > strength(static_cast<size_t>(found))) found = b;
@@ -190,25 +193,25 @@ void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap
   Filler(last, size, overlap, filling, groups).run(first);
 }
 
-void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutReason>& cuts) {
+void move_cuts(const Borders& borders, Sections sections, std::vector<CutReason>& cuts) {
   CutReason carried = CutReason::kEnd;
-  const auto pass = [&](size_t s, Tie direction) {
-    const Tie tie = borders.ties[s];
-    if (is_closed(tie)) {
-      if (cuts[s] == CutReason::kEnd || tie != direction) return;
+  const auto pass = [&](size_t s, Cohesion direction) {
+    const Cohesion cohesion = borders.cohesion[s];
+    if (is_closed(cohesion)) {
+      if (cuts[s] == CutReason::kEnd || cohesion != direction) return;
       carried = cuts[s], cuts[s] = CutReason::kEnd;
     } else if (carried != CutReason::kEnd) {
       if (cuts[s] == CutReason::kEnd) cuts[s] = carried;
       carried = CutReason::kEnd;
     }
   };
-  for (size_t s = cuts.size(); s-- > 1;) pass(s, Tie::kLead);
+  for (size_t s = cuts.size(); s-- > 1;) pass(s, Cohesion::kLead);
   carried = CutReason::kEnd;
-  for (size_t s = 1; s < cuts.size(); ++s) pass(s, Tie::kTrail);
+  for (size_t s = 1; s < cuts.size(); ++s) pass(s, Cohesion::kTrail);
   for (size_t s = 1; s < cuts.size(); ++s) {
-    if (borders.ties[s] == Tie::kWall) {
+    if (borders.cohesion[s] == Cohesion::kWall) {
       cuts[s] = CutReason::kRemoved;
-    } else if (borders.ties[s] == Tie::kSection) {
+    } else if (borders.cohesion[s] == Cohesion::kSection) {
       const bool by_size = sections != Sections::kIgnored && cuts[s] == CutReason::kSize;
       if (by_size || (sections == Sections::kCut && cuts[s] == CutReason::kEnd)) cuts[s] = CutReason::kHeading;
     }
@@ -221,10 +224,10 @@ void join_short(std::vector<Group>& groups, const Joining& joining, std::span<co
   const auto is_short = [&](const Group& g) { return joining.is_short(g.first, g.last); };
   const bool knows = joining.knows_borders();
   const auto is_section = [&](int32_t s) {
-    return knows && begins_section(joining.borders->ties[static_cast<size_t>(s)]);
+    return knows && begins_section(joining.borders->cohesion[static_cast<size_t>(s)]);
   };
   const auto may_cross = [&](int32_t s) {
-    if (knows && joining.borders->ties[static_cast<size_t>(s)] == Tie::kWall) return false;
+    if (knows && joining.borders->cohesion[static_cast<size_t>(s)] == Cohesion::kWall) return false;
     return joining.across_sections || !is_section(s);
   };
   // Return whether the boundary before the group is the better one to join across, rather than the one after it.
@@ -279,7 +282,7 @@ void cut_long(std::vector<Group>& groups, const Limit& limit, const Affinities& 
 void add_overlap(std::vector<Group>& groups, const Lengths& lengths, int64_t overlap, std::span<const Limit> limits,
                  std::span<const uint8_t> pieces, const Borders* borders, const TailOf& tail) {
   const auto is_wall = [&](int64_t s) {
-    return borders != nullptr && borders->known() && borders->ties[static_cast<size_t>(s)] == Tie::kWall;
+    return borders != nullptr && borders->known() && borders->cohesion[static_cast<size_t>(s)] == Cohesion::kWall;
   };
   const auto is_piece = [&](int64_t s) { return !pieces.empty() && pieces[static_cast<size_t>(s)] != 0; };
   for (size_t g = 1; g < groups.size(); ++g) {

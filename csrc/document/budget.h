@@ -77,14 +77,14 @@ struct Filling {
 void fill_groups(int64_t first, int64_t last, const Limit& size, int64_t overlap, const Filling& filling,
                  std::vector<Group>& groups);
 
-// The effect of the beginnings of sections on cuts; see settle_on_atoms().
+// The effect of the beginnings of sections on cuts; see move_cuts().
 enum class Sections : uint8_t { kIgnored, kNamed, kCut };
 
 // Move each cut inside spans kept together to the nearest open boundary. The cut moves backwards from a kLead boundary,
 // and forwards from a kTrail boundary. Add a cut at each wall. cuts[s] is the reason for the cut before part s, kEnd if
 // there is none. With kNamed and kCut, a cut by size before a section gets the reason kHeading. With kCut, a cut with
 // this reason is also added before each section that has none.
-void settle_on_atoms(const Borders& borders, Sections sections, std::vector<CutReason>& cuts);
+void move_cuts(const Borders& borders, Sections sections, std::vector<CutReason>& cuts);
 
 // The rules by which join_short() joins groups.
 struct Joining {

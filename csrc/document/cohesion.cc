@@ -190,7 +190,7 @@ class TieFinder {
     } else {
       heading_ = borders_.levels;
     }
-    borders_.ties.assign(n, Tie::kOpen);
+    borders_.cohesion.assign(n, Cohesion::kOpen);
     bool led = false;  // the previous sentence belongs to what follows it
     for (int64_t s = 0; s < sentences_; ++s) {
       const Break before = border(s), after = border(s + 1);
@@ -208,10 +208,10 @@ class TieFinder {
         trails = before == Break::kSentence && begins_closed(own);
       }
       if (s > 0 && before < Break::kPage)
-        borders_.ties[static_cast<size_t>(s)] = led                                ? Tie::kLead
-                                                : trails                           ? Tie::kTrail
-                                                : heading_[static_cast<size_t>(s)] ? Tie::kSection
-                                                                                   : Tie::kOpen;
+        borders_.cohesion[static_cast<size_t>(s)] = led                                ? Cohesion::kLead
+                                                    : trails                           ? Cohesion::kTrail
+                                                    : heading_[static_cast<size_t>(s)] ? Cohesion::kSection
+                                                                                       : Cohesion::kOpen;
       led = leads;
     }
   }
@@ -397,7 +397,7 @@ class TieFinder {
 
 }  // namespace
 
-void find_ties(std::string_view text, std::span<const int64_t> starts, Borders& borders) {
+void find_cohesion(std::string_view text, std::span<const int64_t> starts, Borders& borders) {
   TieFinder(text, starts, borders).run();
 }
 

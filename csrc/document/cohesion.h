@@ -13,9 +13,11 @@ namespace pychunk {
 // boundary. kLead: the sentence before the boundary belongs to what follows. kTrail: the sentence after it belongs to
 // what precedes. kSection: a heading begins, and with it always a chunk. kWall: nothing crosses the boundary, because a
 // removed span begins or ends there.
-enum class Tie : uint8_t { kOpen, kLead, kTrail, kSection, kWall };
-constexpr bool begins_section(Tie tie) { return tie == Tie::kSection || tie == Tie::kWall; }
-constexpr bool is_closed(Tie tie) { return tie == Tie::kLead || tie == Tie::kTrail; }
+enum class Cohesion : uint8_t { kOpen, kLead, kTrail, kSection, kWall };
+constexpr bool begins_section(Cohesion cohesion) {
+  return cohesion == Cohesion::kSection || cohesion == Cohesion::kWall;
+}
+constexpr bool is_closed(Cohesion cohesion) { return cohesion == Cohesion::kLead || cohesion == Cohesion::kTrail; }
 
 // The break before a sentence, from the weakest to the strongest. kPiece: no break, because the text before it belongs
 // to the same sentence.
@@ -23,11 +25,11 @@ enum class Break : uint8_t { kPiece, kSentence, kLine, kBlankLine, kPage, kDocum
 
 // The boundary before each part of a document (a sentence or a piece of one). Empty if none is known.
 struct Borders {
-  std::vector<Tie> ties;
+  std::vector<Cohesion> cohesion;
   std::vector<Break> breaks;
   std::vector<uint8_t> levels;  // of sentences that are headings, from 1; 0 for other sentences
-  bool known() const { return !ties.empty(); }
-  void clear() { ties.clear(), breaks.clear(), levels.clear(); }
+  bool known() const { return !cohesion.empty(); }
+  void clear() { cohesion.clear(), breaks.clear(), levels.clear(); }
 };
 
 // The limits for recognising headings. A heading has at most kHeadingBytes bytes. It has at most
@@ -49,6 +51,6 @@ constexpr int64_t kNumberCharacters = 16, kShortCharacters = 50;
 // Set the cohesion of the sentences that begin at `starts` and tile the text. Their breaks are already set. If levels
 // are given, they say which sentences are headings. Otherwise this finds the lines that look like headings, all of
 // level 1.
-void find_ties(std::string_view text, std::span<const int64_t> starts, Borders& borders);
+void find_cohesion(std::string_view text, std::span<const int64_t> starts, Borders& borders);
 
 }  // namespace pychunk

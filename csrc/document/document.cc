@@ -17,7 +17,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
   has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
-  ids_.clear(), borders_.clear();
+  ids_.clear(), borders_.clear(), text_borders_.clear();
   if (inputs.sentences.size() > 0) {
     take_sentences();
   } else {
@@ -58,7 +58,8 @@ void Document::check_given() const {
 void Document::close() {
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
   forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_,
-                 borders_.ties, borders_.breaks, borders_.levels, block_of_, removed_);
+                 borders_.cohesion, borders_.breaks, borders_.levels, text_borders_.cohesion, text_borders_.breaks,
+                 text_borders_.levels, block_of_, removed_);
 }
 
 void Document::take_layout() {
@@ -133,8 +134,18 @@ const std::vector<int64_t>& Document::page_starts() {
 }
 
 const Borders& Document::borders() {
-  if (borders_.known()) return borders_;
-  borders_.breaks.resize(starts().size());
+  if (!borders_.known()) find_borders(inputs_->plan->keep_together || inputs_->plan->method->outline, borders_);
+  return borders_;
+}
+
+const Borders& Document::text_borders() {
+  if (inputs_->plan->keep_together || inputs_->plan->method->outline) return borders();
+  if (!text_borders_.known()) find_borders(true, text_borders_);
+  return text_borders_;
+}
+
+void Document::find_borders(bool cohesion, Borders& out) {
+  out.breaks.resize(starts().size());
   for (int64_t s = 0; s < sentences(); ++s) {
     const uint8_t flag = flags(s);
     Break found = (flag & kPageStart) != 0         ? Break::kPage
@@ -142,18 +153,17 @@ const Borders& Document::borders() {
                   : (flag & kParagraphStart) != 0  ? Break::kLine
                                                    : Break::kSentence;
     if (s > 0 && turns_page(s)) found = Break::kPage;
-    borders_.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
+    out.breaks[static_cast<size_t>(s)] = s == 0 ? Break::kDocument : found;
   }
-  if (inputs_->plan->keep_together || inputs_->plan->method->outline) {
-    if (!block_of_.empty()) block_levels(*this, borders_.levels);
-    find_ties(text_, starts(), borders_);
-    if (!block_of_.empty()) tie_blocks(*this, borders_);
+  if (cohesion) {
+    if (!block_of_.empty()) block_levels(*this, out.levels);
+    find_cohesion(text_, starts(), out);
+    if (!block_of_.empty()) find_block_cohesion(*this, out);
   } else {
-    borders_.ties.assign(borders_.breaks.size(), Tie::kOpen);
+    out.cohesion.assign(out.breaks.size(), Cohesion::kOpen);
   }
   for (int64_t s = 1; has_walls() && s < sentences(); ++s)
-    if (is_removed(s) != is_removed(s - 1)) wall_off(s);
-  return borders_;
+    if (is_removed(s) != is_removed(s - 1)) out.cohesion[static_cast<size_t>(s)] = Cohesion::kWall;
 }
 
 int64_t Document::page_at(int64_t byte) {

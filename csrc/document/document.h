@@ -35,8 +35,10 @@ class Document : private RowMaker {
   std::span<const uint8_t> all_flags() const { return sentences_.flags; }
   // Return the boundaries before the sentences. Without the plan's `keep_together`, no spans are kept together.
   const Borders& borders();
+  // Return the same boundaries with the cohesion of the text, whether or not the plan keeps spans together.
+  const Borders& text_borders();
   // Let nothing cross the boundary before sentence s from now on. borders() must have been called.
-  void wall_off(int64_t s) { borders_.ties[static_cast<size_t>(s)] = Tie::kWall; }
+  void wall_off(int64_t s) { borders_.cohesion[static_cast<size_t>(s)] = Cohesion::kWall; }
   // Return the blocks that the parser found. block_of() returns for each sentence the block that it is in, or else the
   // last block before it, or -1 if there is none.
   const BlockSpans& blocks() const { return blocks_; }
@@ -115,6 +117,7 @@ class Document : private RowMaker {
   void check_given() const;
   void cut_at_pages();
   bool is_in_block(int64_t page_start) const;
+  void find_borders(bool cohesion, Borders& out);
   void take_layout();
 
   const Inputs* inputs_ = nullptr;
@@ -133,7 +136,7 @@ class Document : private RowMaker {
   SharedWords shared_words_;
   RowWindow vectors_;
   std::vector<float> affinities_, summary_;
-  Borders borders_;
+  Borders borders_, text_borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false, knows_limits_ = false;
   LengthLimits limits_;

@@ -24,10 +24,10 @@ struct RaggedRows {
 
 // The cuts that a method outside the engine chose (pychunk._engine.data.cuts.Cuts).
 struct GivenCuts {
-  Ragged<int32_t> first;           // the first sentence of each chunk, counted from the start of its document
-  std::span<const int8_t> reason;  // the reason for each cut (CutReason), laid out like `kind`
-  std::span<const int8_t> kind;    // one for each chunk, at the offsets of `first`; empty: no chunk has a kind
-  Ragged<float> score;             // one for each sentence, or with `pairs` one for each pair of neighbours
+  Ragged<int32_t> first;              // the first sentence of each chunk, counted from the start of its document
+  std::span<const int8_t> reason;     // the reason for each cut (CutReason), laid out like `relevance`
+  std::span<const int8_t> relevance;  // one for each chunk, at the offsets of `first`; empty: no chunk has one
+  Ragged<float> score;                // one for each sentence, or with `pairs` one for each pair of neighbours
   bool pairs = false;
   bool given() const { return first.size() > 0; }
   bool scored_pairs() const { return pairs && score.size() > 0; }
@@ -78,8 +78,9 @@ struct Inputs {
   // Return whether the chunk table's `tokens` column is filled. counts_pages() says the same about its `page` columns.
   bool counts_tokens() const;
   bool counts_pages() const;
-  // Return whether the chunk table holds the tree of headings.
-  bool outlines() const { return plan->method->outline; }
+  // Return whether the chunk table holds the tree of headings: if documents have blocks, or the method cuts by
+  // headings.
+  bool outlines() const { return plan->method->outline || !layout.block_offsets.empty(); }
   // Return whether sentence vectors are needed, from the caller or from the static encoder's table.
   bool needs_vectors() const;
   // Return the dimension of the vectors that the method reads.

@@ -24,16 +24,113 @@ void add_section(const Document& document, int64_t first, int64_t heading, uint8
   out.push_back({static_cast<int32_t>(first), parent, inside.begin, inside.end, level});
 }
 
+class OutlineFinder {
+ public:
+  OutlineFinder(Document& document, Outline& outline, OutlineBorders& out)
+      : document_(document), known_(document.text_borders()), outline_(outline), out_(out) {}
+
+  void run() {
+    const size_t n = known_.cohesion.size();
+    find_sections(document_, outline_.sections);
+    out_.begins_section.assign(n, 0), out_.coarse.assign(n, 0);
+    out_.walls.assign(n, CutReason::kEnd);
+    out_.borders.breaks = known_.breaks;
+    out_.borders.cohesion.assign(n, Cohesion::kOpen);
+    part_sections();
+    find_walls();
+    glue();
+  }
+
+ private:
+  Cohesion cohesion(int64_t s) const { return known_.cohesion[static_cast<size_t>(s)]; }
+  CutReason& wall(int64_t s) { return out_.walls[static_cast<size_t>(s)]; }
+  bool has_blocks() const { return !document_.block_of().empty(); }
+  bool begins_block(int64_t s) const {
+    const std::span<const int32_t> block = document_.block_of();
+    return block.empty() || block[static_cast<size_t>(s)] != block[static_cast<size_t>(s) - 1];
+  }
+
+  // A heading separates its section from the text before. The heading of a subsection that directly follows its
+  // section's heading does not.
+  void part_sections() {
+    const std::vector<Section>& sections = outline_.sections;
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const bool deeper = i == 0 || sections[i - 1].level < sections[i].level;
+      if (!deeper || cohesion(sections[i].first) != Cohesion::kLead) begins_section(sections[i].first) = 1;
+    }
+  }
+  uint8_t& begins_section(int64_t s) { return out_.begins_section[static_cast<size_t>(s)]; }
+
+  void find_walls() {
+    for (int64_t s = 1; s < document_.sentences(); ++s) {
+      if (cohesion(s) == Cohesion::kWall) {
+        wall(s) = CutReason::kRemoved;
+      } else if (document_.turns_page(s)) {
+        wall(s) = CutReason::kPage;
+      }
+    }
+  }
+
+  // Builds units: spans that are kept together, and whole lists. A unit that is too long is cut first at coarse
+  // boundaries, which are those of items, terms, rows and lines.
+  void glue() {
+    for (int64_t s = 0; s < document_.sentences(); ++s) {
+      const auto at = static_cast<size_t>(s);
+      bool glued = false;
+      if (s > 0 && wall(s) == CutReason::kEnd) {
+        const bool next = begins_block(s);
+        const bool item = document_.kind_of(s) == BlockKind::kItem && document_.kind_of(s - 1) == BlockKind::kItem;
+        glued = begins_section(s) == 0 && (is_closed(cohesion(s)) || item);
+        const bool terms = next && document_.kind_of(s) == BlockKind::kTerm;
+        out_.coarse[at] = has_blocks() && (cohesion(s) == Cohesion::kLead ? terms
+                                           : next                         ? cohesion(s) != Cohesion::kTrail
+                                                                          : has_rows(document_.kind_of(s)));
+      }
+      if (glued) {
+        out_.borders.cohesion[at] = Cohesion::kLead;
+      } else {
+        outline_.units.push_back(static_cast<int32_t>(s));
+      }
+    }
+  }
+
+  Document& document_;
+  const Borders& known_;
+  Outline& outline_;
+  OutlineBorders& out_;
+};
+
 }  // namespace
 
+int64_t Outline::section_at(int64_t s) const {
+  const auto behind = std::upper_bound(sections.begin(), sections.end(), s,
+                                       [](int64_t at, const Section& section) { return at < section.first; });
+  return behind - sections.begin() - 1;
+}
+
+int64_t Outline::common_section(int64_t first, int64_t last) const {
+  const auto parent = [&](int64_t at) { return static_cast<int64_t>(sections[static_cast<size_t>(at)].parent); };
+  int64_t found = section_at(first);
+  for (int64_t next = found + 1; found >= 0 && next < static_cast<int64_t>(sections.size()); ++next) {
+    if (sections[static_cast<size_t>(next)].first >= last) break;
+    while (found >= 0 && parent(next) < found) found = parent(found);
+  }
+  return found;
+}
+
+void find_outline(Document& document, Outline& outline, OutlineBorders& borders) {
+  outline.clear();
+  OutlineFinder(document, outline, borders).run();
+}
+
 void find_sections(Document& document, std::vector<Section>& out) {
-  const Borders& borders = document.borders();
+  const Borders& borders = document.text_borders();
   const bool has_blocks = !document.block_of().empty();
   int64_t run = 0;
   bool headed = false, kept = false;
   for (int64_t s = 0; s < document.sentences(); ++s) {
     const auto at = static_cast<size_t>(s);
-    if (s == 0 || has_blocks || borders.ties[at] != Tie::kLead) run = s, headed = false;
+    if (s == 0 || has_blocks || borders.cohesion[at] != Cohesion::kLead) run = s, headed = false;
     kept = kept || !document.is_removed(s);
     const bool title = !kept && has_blocks && block_level(document, s) == 1;
     if ((borders.levels[at] == 0 && !title) || headed) continue;
@@ -59,7 +156,8 @@ Headings headings(const Inputs& inputs) {
       sections.clear();
       if (document.sentences() > 0) {
         find_sections(document, sections);
-        for (const Tie tie : document.borders().ties) part.tied.push_back(is_closed(tie) ? 1 : 0);
+        for (const Cohesion cohesion : document.text_borders().cohesion)
+          part.tied.push_back(is_closed(cohesion) ? 1 : 0);
       }
       for (const Section& section : sections) {
         part.first.push_back(section.first);

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "common/buffer.h"
+#include "document/cohesion.h"
 #include "document/inputs.h"
+#include "document/plan.h"
 
 namespace pychunk {
 
@@ -17,6 +19,31 @@ struct Section {
   int64_t heading_begin, heading_end;  // in bytes
   uint8_t level;
 };
+
+// The structure of one document: its sections in reading order, and the first sentence of each unit. A unit is text
+// that belongs together, such as a heading with its first sentence, a list, a table or a block of code.
+struct Outline {
+  std::vector<Section> sections;
+  std::vector<int32_t> units;
+  // Returns the section that contains a sentence directly, not in a subsection, or -1 if the sentence precedes all
+  // sections.
+  int64_t section_at(int64_t sentence) const;
+  // Returns the innermost section that contains all sentences [first, last), directly or in subsections, or -1 if there
+  // is none.
+  int64_t common_section(int64_t first, int64_t last) const;
+  void clear() { sections.clear(), units.clear(); }
+};
+
+// The boundaries at which method structure cuts, one value for the boundary before each sentence.
+struct OutlineBorders {
+  std::vector<CutReason> walls;         // why no chunk crosses the boundary; kEnd: a chunk may cross it
+  std::vector<uint8_t> begins_section;  // whether a heading separates its section from the text before
+  std::vector<uint8_t> coarse;          // whether a unit that is too long is cut here first
+  Borders borders;                      // kLead inside a unit, else kOpen
+};
+
+// Finds the outline of a document, and its boundaries.
+void find_outline(Document& document, Outline& outline, OutlineBorders& borders);
 
 // Append the sections of a document in reading order. If headings are only recognised by their look, consecutive ones
 // begin one section together. Such a section also includes the lines before its headings that belong to what follows.

@@ -2,6 +2,7 @@
 
 #include "common/hash.h"
 #include "methods/cluster.h"
+#include "methods/structure.h"
 #include "methods/threshold.h"
 #include "methods/topic_cut.h"
 #include "text/utf8_text.h"
@@ -165,7 +166,7 @@ void take(const GivenCuts& cuts, int64_t row, Document& document, Grouping& out)
     out.groups.push_back({first[g], last, first[g]});
     const size_t at = static_cast<size_t>(cuts.first.offsets[row]) + g;
     if (!cuts.reason.empty()) out.reasons.push_back(static_cast<CutReason>(cuts.reason[at]));
-    if (!cuts.kind.empty()) out.labels.resize(static_cast<size_t>(last), cuts.kind[at]);
+    if (!cuts.relevance.empty()) out.labels.resize(static_cast<size_t>(last), cuts.relevance[at]);
   }
   if (cuts.score.size() > 0 && !cuts.pairs) out.scores.assign(cuts.score[row].begin(), cuts.score[row].end());
 }

@@ -7,7 +7,7 @@
 #include "document/budget.h"
 #include "document/document.h"
 #include "document/inputs.h"
-#include "methods/structure.h"
+#include "document/sections.h"
 
 namespace pychunk {
 

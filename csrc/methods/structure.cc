@@ -21,7 +21,6 @@ class Structurer {
       : plan_(plan),
         document_(document),
         out_(out),
-        known_(document.borders()),
         size_{&document.lengths(plan.size > 0 ? plan.unit : document.limits().unit), plan.size},
         sentences_(document.sentences()) {
     const LengthLimits limits = document.limits();
@@ -33,11 +32,7 @@ class Structurer {
   }
 
   void run() {
-    walls_.assign(static_cast<size_t>(sentences_), CutReason::kEnd);
-    find_sections(document_, out_.outline.sections);
-    part_sections();
-    find_walls();
-    glue();
+    find_outline(document_, out_.outline, found_);
     for (int64_t first = 0, last = 1; first < sentences_; first = last++) {
       while (last < sentences_ && wall(last) == CutReason::kEnd) ++last;
       if (document_.is_removed(first)) {
@@ -57,9 +52,7 @@ class Structurer {
   }
 
  private:
-  Tie tie(int64_t s) const { return known_.ties[static_cast<size_t>(s)]; }
-  CutReason& wall(int64_t s) { return walls_[static_cast<size_t>(s)]; }
-  bool has_blocks() const { return !document_.block_of().empty(); }
+  CutReason wall(int64_t s) const { return found_.walls[static_cast<size_t>(s)]; }
   bool begins_block(int64_t s) const {
     const std::span<const int32_t> block = document_.block_of();
     return block.empty() || block[static_cast<size_t>(s)] != block[static_cast<size_t>(s) - 1];
@@ -69,17 +62,7 @@ class Structurer {
     out_.groups.push_back({from, static_cast<int32_t>(last), from});
   }
 
-  // A heading separates its section from the text before. The heading of a subsection that directly follows its
-  // section's heading does not.
-  void part_sections() {
-    begins_section_.assign(static_cast<size_t>(sentences_), 0);
-    const std::vector<Section>& sections = out_.outline.sections;
-    for (size_t i = 0; i < sections.size(); ++i) {
-      const bool deeper = i == 0 || sections[i - 1].level < sections[i].level;
-      if (!deeper || tie(sections[i].first) != Tie::kLead) begins_section_[static_cast<size_t>(sections[i].first)] = 1;
-    }
-  }
-  bool begins_section(int64_t s) const { return begins_section_[static_cast<size_t>(s)] != 0; }
+  bool begins_section(int64_t s) const { return found_.begins_section[static_cast<size_t>(s)] != 0; }
 
   // Consecutive sections share a chunk if they fit into it. If the chunk is at least half full, a section begins the
   // next chunk in two cases: it does not fit, or it is outside the parent of the chunk's first section. If the chunk is
@@ -108,42 +91,6 @@ class Structurer {
   }
   const Section& section(int64_t at) const { return out_.outline.sections[static_cast<size_t>(at)]; }
 
-  void find_walls() {
-    for (int64_t s = 1; s < sentences_; ++s) {
-      if (tie(s) == Tie::kWall) {
-        wall(s) = CutReason::kRemoved;
-      } else if (document_.turns_page(s)) {
-        wall(s) = CutReason::kPage;
-      }
-    }
-  }
-
-  // Builds units: spans that are kept together, and whole lists. A unit that is too long is cut first at coarse
-  // boundaries, which are those of items, terms, rows and lines.
-  void glue() {
-    borders_.breaks = known_.breaks;
-    borders_.ties.assign(static_cast<size_t>(sentences_), Tie::kOpen);
-    coarse_.assign(static_cast<size_t>(sentences_), 0);
-    for (int64_t s = 0; s < sentences_; ++s) {
-      const auto at = static_cast<size_t>(s);
-      bool glued = false;
-      if (s > 0 && wall(s) == CutReason::kEnd) {
-        const bool next = begins_block(s);
-        const bool item = document_.kind_of(s) == BlockKind::kItem && document_.kind_of(s - 1) == BlockKind::kItem;
-        glued = !begins_section(s) && (is_closed(tie(s)) || item);
-        const bool terms = next && document_.kind_of(s) == BlockKind::kTerm;
-        coarse_[at] = has_blocks() && (tie(s) == Tie::kLead ? terms
-                                       : next               ? tie(s) != Tie::kTrail
-                                                            : has_rows(document_.kind_of(s)));
-      }
-      if (glued) {
-        borders_.ties[at] = Tie::kLead;
-      } else {
-        out_.outline.units.push_back(static_cast<int32_t>(s));
-      }
-    }
-  }
-
   // Packs the units of one section, or of the part of it between walls.
   void pack(int64_t first, int64_t last, bool even) {
     int64_t begin = first;  // start of what is not yet packed
@@ -152,7 +99,7 @@ class Structurer {
       if (end - unit == 1 || size_.allows(unit, end)) continue;
       if (begin < unit) put_together(begin, unit, even);
       for (int64_t s = unit + 1; s < end; ++s)
-        if (coarse_[static_cast<size_t>(s)] != 0) borders_.ties[static_cast<size_t>(s)] = Tie::kOpen;
+        if (found_.coarse[static_cast<size_t>(s)] != 0) borders_.cohesion[static_cast<size_t>(s)] = Cohesion::kOpen;
       open_heads(unit, end);
       fill(unit, end, holds_code(unit, end), true);
       begin = end;
@@ -216,7 +163,7 @@ class Structurer {
       while (end < last && is_glued(end)) ++end;
       const int64_t row = end - 1;
       if (row > begin && document_.kind_of(row) == BlockKind::kTable && !begins_block(row) && !size_.allows(begin, end))
-        borders_.ties[static_cast<size_t>(row)] = Tie::kOpen;
+        borders_.cohesion[static_cast<size_t>(row)] = Cohesion::kOpen;
     }
   }
   // Returns whether [first, last) has a block of code. Code is cut at the strongest boundaries.
@@ -224,7 +171,7 @@ class Structurer {
     while (first < last && document_.kind_of(first) != BlockKind::kCode) ++first;
     return first < last;
   }
-  bool is_glued(int64_t s) const { return is_closed(borders_.ties[static_cast<size_t>(s)]); }
+  bool is_glued(int64_t s) const { return is_closed(borders_.cohesion[static_cast<size_t>(s)]); }
   void fill(int64_t first, int64_t last, bool by_structure, bool even) {
     int64_t least = 0;
     for (int64_t begin = first, end = first + 1; even && begin < last; begin = end++) {
@@ -239,34 +186,14 @@ class Structurer {
   const Plan& plan_;
   Document& document_;
   Grouping& out_;
-  const Borders& known_;
   Limit size_;
   int64_t sentences_;
-  Borders borders_;
-  // For each sentence, the reason why no chunk crosses the boundary before it. The value kEnd means that a chunk may
-  // cross it.
-  std::vector<CutReason> walls_;
-  std::vector<uint8_t> begins_section_, coarse_;
+  OutlineBorders found_;
+  Borders& borders_ = found_.borders;
   std::vector<float> affinities_;
 };
 
 }  // namespace
-
-int64_t Outline::section_at(int64_t s) const {
-  const auto behind = std::upper_bound(sections.begin(), sections.end(), s,
-                                       [](int64_t at, const Section& section) { return at < section.first; });
-  return behind - sections.begin() - 1;
-}
-
-int64_t Outline::common_section(int64_t first, int64_t last) const {
-  const auto parent = [&](int64_t at) { return static_cast<int64_t>(sections[static_cast<size_t>(at)].parent); };
-  int64_t found = section_at(first);
-  for (int64_t next = found + 1; found >= 0 && next < static_cast<int64_t>(sections.size()); ++next) {
-    if (sections[static_cast<size_t>(next)].first >= last) break;
-    while (found >= 0 && parent(next) < found) found = parent(found);
-  }
-  return found;
-}
 
 void group_by_structure(const Plan& plan, Document& document, Grouping& out) { Structurer(plan, document, out).run(); }
 

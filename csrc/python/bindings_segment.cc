@@ -265,7 +265,7 @@ class Arguments {
     cuts.first = {view(first), view(array<int64_t>(cuts_, "offsets"))};
     check_offsets(cuts.first.offsets, first.size(), "cuts");
     one_each(cuts.first.size(), "cuts");
-    cuts.kind = labels("relevance", -1, 1, first.size());
+    cuts.relevance = labels("relevance", -1, 1, first.size());
     cuts.reason = labels("reason", 1, static_cast<int>(CutReason::kGiven), first.size());
     cuts.pairs = cuts_.attr("pairs").cast<bool>();
     ragged(cuts_, "score", "scores of cuts", cuts.score);
@@ -308,8 +308,8 @@ py::dict segment_batch(const Arguments& arguments) {
 #undef PYCHUNK_COLUMN
   out["text"] = array(std::move(table.text));
   out["text_offsets"] = array(std::move(table.text_offsets), spans);
-  out["relevance"] = array(std::move(table.kind), spans);
-  out["end_reason"] = array(std::move(table.cut), spans);
+  out["relevance"] = array(std::move(table.relevance), spans);
+  out["end_reason"] = array(std::move(table.end_reason), spans);
   out["score"] = array(std::move(table.score), spans);
   if (in.plan->chunk_vectors) {
     const int64_t rows = dim == 0 ? 0 : table.chunk_vectors.size / dim;
@@ -335,6 +335,9 @@ py::dict segment_batch(const Arguments& arguments) {
     out["heading_offsets"] = array(std::move(table.outline.heading_offsets));
     out["path"] = array(std::move(table.outline.path));
     out["path_offsets"] = array(std::move(table.outline.path_offsets));
+    out["heading_parents"] = array(std::move(table.outline.heading_parents));
+    out["sections"] = array(std::move(table.outline.sections));
+    out["section_offsets"] = array(std::move(table.outline.section_offsets));
     out["header"] = array(std::move(table.outline.headers));
     out["header_offsets"] = array(std::move(table.outline.header_offsets));
   }
@@ -351,7 +354,7 @@ py::dict cuts_of_batch(const Arguments& arguments, bool held) {
                 "the plan needs a tokenizer");
   CutTable table = without_gil([&] { return cuts(inputs, held); });
   py::dict out;
-  if (!table.kind.empty()) out["relevance"] = array(std::move(table.kind));
+  if (!table.relevance.empty()) out["relevance"] = array(std::move(table.relevance));
   const Scores of = inputs.scores();
   if (of != Scores::kNone) {
     out["score"] = array(std::move(table.score));

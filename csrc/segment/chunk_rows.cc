@@ -34,8 +34,8 @@ class RowWriter {
 #undef PYCHUNK_SET
       previous_end_ = chunk.end_byte;
       chunk.score = score_of(span);
-      chunk.kind = kind_of(span, inside);
-      chunk.cut = reason_of(span, inside.end);
+      chunk.relevance = relevance_of(span, inside);
+      chunk.end_reason = reason_of(span, inside.end);
       if (plan_.chunk_vectors || plan_.sentence_vectors) write_vectors(span, inside);
       out_.chunks.push_back(chunk);
       if (in.outlines()) rows_.push_back({span.own_first, span.last});
@@ -121,11 +121,11 @@ class RowWriter {
   // Return the label of a chunk's sentences. If their labels differ, because runs of sentences were joined, return the
   // label that covers more tokens, or more bytes if tokens are not counted. If both labels cover the same number,
   // return "relevant".
-  ChunkKind kind_of(const Span& span, const Trimmed& inside) {
-    if (chunking_.grouping.labels.empty()) return kNoKind;
+  Relevance relevance_of(const Span& span, const Trimmed& inside) {
+    if (chunking_.grouping.labels.empty()) return kNoRelevance;
     const auto first = chunking_.grouping.labels.begin() + span.own_first,
                last = chunking_.grouping.labels.begin() + span.last;
-    if (std::all_of(first, last, [&](int8_t label) { return label == *first; })) return static_cast<ChunkKind>(*first);
+    if (std::all_of(first, last, [&](int8_t label) { return label == *first; })) return static_cast<Relevance>(*first);
     int64_t balance = 0;
     for (int64_t s = span.own_first; s < span.last; ++s) {
       bool whole = false;

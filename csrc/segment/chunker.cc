@@ -25,6 +25,10 @@ class Chunker {
       group();
     }
     if (inputs_.counts_tokens() && is_foreign()) refit();
+    if (inputs_.outlines() && (inputs_.cuts.given() || !plan_.method->outline)) {
+      OutlineBorders unused;
+      find_outline(document_, out_.grouping.outline, unused);
+    }
   }
 
  private:
@@ -52,7 +56,7 @@ class Chunker {
     }
     std::vector<Group>& groups = out_.grouping.groups;
     if (heeds_borders() && !plan_.method->outline) {
-      settle_on_atoms(document_.borders(), sections(), out_.begins);
+      move_cuts(document_.borders(), sections(), out_.begins);
       groups_of_begins();
     }
     out_.parts.of_sentences(document_);
@@ -141,7 +145,7 @@ class Chunker {
     int64_t before = -1;
     for (const int32_t s : out_.parts.sentences) {
       const bool inside = s == before;
-      out_.borders.ties.push_back(inside ? Tie::kOpen : own.ties[static_cast<size_t>(s)]);
+      out_.borders.cohesion.push_back(inside ? Cohesion::kOpen : own.cohesion[static_cast<size_t>(s)]);
       out_.borders.breaks.push_back(inside ? Break::kPiece : own.breaks[static_cast<size_t>(s)]);
       before = s;
     }
@@ -186,7 +190,7 @@ class Chunker {
     for (int64_t p = 1; p < parts; ++p) {
       const int64_t before = out_.parts.sentence(p - 1);
       const bool tied =
-          out_.parts.sentence(p) == before || (known != nullptr && is_closed(known->ties[static_cast<size_t>(p)]));
+          out_.parts.sentence(p) == before || (known != nullptr && is_closed(known->cohesion[static_cast<size_t>(p)]));
       out_.affinities.push_back(tied ? std::numeric_limits<float>::infinity() : own[static_cast<size_t>(before)]);
     }
     return out_.affinities;
@@ -205,7 +209,8 @@ class Chunker {
     // Return whether the previous group consists of text that leads to this group, such as a heading, and should not
     // stay alone. The result is false for a table row that fits: it is not cut in order to stay with its header row.
     const auto is_led = [&](const Group& g) {
-      return g.first > 0 && heeds_borders() && document_.borders().ties[static_cast<size_t>(g.first)] == Tie::kLead &&
+      return g.first > 0 && heeds_borders() &&
+             document_.borders().cohesion[static_cast<size_t>(g.first)] == Cohesion::kLead &&
              !(has_rows(document_.kind_of(g.first)) && fits(g));
     };
     if (std::all_of(groups.begin(), groups.end(), [&](const Group& g) { return fits(g) && !is_led(g); })) return false;
@@ -276,12 +281,12 @@ class Chunker {
   // s.
   int64_t lead_of(int64_t s, const std::vector<Group>& groups, const Parts& parts) {
     if (!heeds_borders() || groups.empty()) return s;
-    const std::vector<Tie>& ties = document_.borders().ties;
+    const std::vector<Cohesion>& cohesion = document_.borders().cohesion;
     const auto first = static_cast<size_t>(groups.back().first);
     if (parts.pieces[first] != 0) return s;
     const int64_t lead = parts.sentences[first];
     for (int64_t border = lead + 1; border <= s; ++border)
-      if (ties[static_cast<size_t>(border)] != Tie::kLead) return s;
+      if (cohesion[static_cast<size_t>(border)] != Cohesion::kLead) return s;
     return lead;
   }
 
@@ -307,9 +312,9 @@ class Chunker {
     return starts;
   }
 
-  // The kinds of places where a piece may end, the best first. kAtom is the end of a sentence that need not stay with
+  // The kinds of places where a piece may end, the best first. kUnit is the end of a sentence that need not stay with
   // the next one.
-  enum class Rung : uint8_t { kAtom, kSentence, kWord, kCharacter };
+  enum class CutPlace : uint8_t { kUnit, kSentence, kWord, kCharacter };
 
   // Cut spans that are still too long. With a foreign tokenizer, sums only approximate the tokens of a chunk's text.
   void refit() {
@@ -348,9 +353,9 @@ class Chunker {
   bool leads(const Span& span, const Span& next) {
     if (!plan_.keep_together || span.first < span.own_first || next.first < next.own_first) return false;
     if (span.begin != document_.begin(span.first) || next.begin != document_.begin(next.first)) return false;
-    const std::vector<Tie>& ties = document_.borders().ties;
+    const std::vector<Cohesion>& cohesion = document_.borders().cohesion;
     for (int64_t s = span.first + 1; s <= next.first; ++s)
-      if (ties[static_cast<size_t>(s)] != Tie::kLead) return false;
+      if (cohesion[static_cast<size_t>(s)] != Cohesion::kLead) return false;
     return true;
   }
 
@@ -373,8 +378,8 @@ class Chunker {
         if (reach == end) return;
       }
       int64_t stop = 0;
-      for (const Rung rung : {Rung::kAtom, Rung::kSentence, Rung::kWord, Rung::kCharacter})
-        if (stop == 0) stop = furthest(begin, limit, borders(rung, begin, reach));
+      for (const CutPlace place : {CutPlace::kUnit, CutPlace::kSentence, CutPlace::kWord, CutPlace::kCharacter})
+        if (stop == 0) stop = furthest(begin, limit, borders(place, begin, reach));
       begin = stop > 0 ? stop : next_character(begin);
     }
   }
@@ -392,16 +397,17 @@ class Chunker {
     }
     return low > 0 ? borders[low - 1] : 0;
   }
-  // Return the places of one rung inside [begin, end) at which a piece may end.
-  std::vector<int64_t> borders(Rung rung, int64_t begin, int64_t end) {
+  // Return the places of one place inside [begin, end) at which a piece may end.
+  std::vector<int64_t> borders(CutPlace place, int64_t begin, int64_t end) {
     std::vector<int64_t> found;
-    if (rung <= Rung::kSentence) {
+    if (place <= CutPlace::kSentence) {
       bool leads = plan_.keep_together;  // whether all text so far leads to s, as a heading does: such text must not
                                          // be a piece by itself
       for (int64_t s = document_.sentence_at(begin) + 1; s < document_.sentences() && document_.begin(s) < end; ++s) {
-        const Tie tie = plan_.keep_together ? document_.borders().ties[static_cast<size_t>(s)] : Tie::kOpen;
-        leads = leads && tie == Tie::kLead;
-        if (!leads && (rung == Rung::kSentence || !is_closed(tie))) found.push_back(document_.begin(s));
+        const Cohesion cohesion =
+            plan_.keep_together ? document_.borders().cohesion[static_cast<size_t>(s)] : Cohesion::kOpen;
+        leads = leads && cohesion == Cohesion::kLead;
+        if (!leads && (place == CutPlace::kSentence || !is_closed(cohesion))) found.push_back(document_.begin(s));
       }
       return found;
     }
@@ -409,7 +415,7 @@ class Chunker {
     bool after_space = false;
     for (int64_t at = begin; at < end; at = next_character(at)) {
       const bool space = space_length(text, at) > 0;
-      if (at > begin && !space && (rung == Rung::kCharacter ? cluster_border(text, begin, at) == at : after_space))
+      if (at > begin && !space && (place == CutPlace::kCharacter ? cluster_border(text, begin, at) == at : after_space))
         found.push_back(at);
       after_space = space;
     }

@@ -4,7 +4,7 @@
 
 #include "document/block_cohesion.h"
 #include "document/document.h"
-#include "methods/structure.h"
+#include "document/sections.h"
 #include "parsing/markdown_inline.h"
 #include "segment/table.h"
 #include "text/utf8_text.h"
@@ -31,6 +31,7 @@ class OutlineWriter {
     const auto before = static_cast<int64_t>(texts_.heading_offsets.size()) - 1;
     LinkLabels labels(document_.text());
     for (const Section& section : outline_.sections) {
+      texts_.heading_parents.push_back(section.parent < 0 ? -1 : before + section.parent);
       const std::string_view line = slice(document_.text(), section.heading_begin, section.heading_end);
       append_heading(line, has_markup(section.first), labels, texts_.headings);
       texts_.heading_offsets.push_back(static_cast<int64_t>(texts_.headings.size()));
@@ -43,6 +44,7 @@ class OutlineWriter {
         texts_.path.push_back(before + s);
       std::reverse(texts_.path.begin() + static_cast<std::ptrdiff_t>(at), texts_.path.end());
       texts_.path_offsets.push_back(static_cast<int64_t>(texts_.path.size()));
+      write_sections(before, row);
       write_header(row.first);
     }
   }
@@ -98,6 +100,14 @@ class OutlineWriter {
       }
       begin = r, current = found;
     }
+  }
+
+  // Write the sections whose text a chunk holds. They are neighbours in reading order.
+  void write_sections(int64_t before, const OwnSentences& row) {
+    for (int64_t s = std::max<int64_t>(outline_.section_at(row.first), 0), last = outline_.section_at(row.last - 1);
+         s <= last; ++s)
+      texts_.sections.push_back(before + s);
+    texts_.section_offsets.push_back(static_cast<int64_t>(texts_.sections.size()));
   }
 
   // Write the header of a chunk. It is the header rows for a chunk that begins in a table after its first row, and the
@@ -182,7 +192,12 @@ void append_shifted(const std::vector<T>& next, size_t from, T by, std::vector<T
 }  // namespace
 
 void OutlineTexts::append(const OutlineTexts& next) {
-  append_shifted(next.path, 0, static_cast<int64_t>(heading_offsets.size()) - 1, path);
+  const auto headings_before = static_cast<int64_t>(heading_offsets.size()) - 1;
+  append_shifted(next.path, 0, headings_before, path);
+  append_shifted(next.sections, 0, headings_before, sections);
+  append_shifted(next.section_offsets, 1, section_offsets.back(), section_offsets);
+  for (const int64_t parent : next.heading_parents)
+    heading_parents.push_back(parent < 0 ? -1 : headings_before + parent);
   append_shifted(next.path_offsets, 1, path_offsets.back(), path_offsets);
   append_shifted(next.heading_offsets, 1, heading_offsets.back(), heading_offsets);
   append_shifted(next.header_offsets, 1, header_offsets.back(), header_offsets);

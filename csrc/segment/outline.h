@@ -17,12 +17,13 @@ struct OwnSentences {
   int64_t first, last;
 };
 
-// The texts of headings, the heading path of each chunk as positions among these texts, and the header of each chunk.
-// The header is the header rows of the table, or the fence of the code, that the chunk continues.
+// The texts of headings, each with the position of the heading above it (-1: none). The path of each chunk, and the
+// sections whose text it holds, are positions among these texts. The header of a chunk is the header rows of the table,
+// or the fence of the code, that the chunk continues.
 struct OutlineTexts {
   std::vector<char> headings, headers;
-  std::vector<int64_t> heading_offsets{0}, path_offsets{0}, header_offsets{0};
-  std::vector<int64_t> path;
+  std::vector<int64_t> heading_offsets{0}, path_offsets{0}, section_offsets{0}, header_offsets{0};
+  std::vector<int64_t> heading_parents, path, sections;
 
   void append(const OutlineTexts& next);
 };

@@ -57,7 +57,7 @@ CutTable cuts(const Inputs& inputs, bool held) {
                 "' with separators cuts inside sentences, so it has no cuts between sentences; leave separators out");
   struct Part {
     std::vector<int32_t> first;
-    std::vector<int8_t> kind;
+    std::vector<int8_t> relevance;
     std::vector<float> score;
     std::vector<int64_t> cuts, scores;  // of each document
   };
@@ -76,7 +76,7 @@ CutTable cuts(const Inputs& inputs, bool held) {
       if (document.sentences() > 0) group_sentences(inputs, document, grouping);
       for (const Group& group : grouping.groups) {
         part.first.push_back(group.first);
-        if (!grouping.labels.empty()) part.kind.push_back(grouping.labels[static_cast<size_t>(group.first)]);
+        if (!grouping.labels.empty()) part.relevance.push_back(grouping.labels[static_cast<size_t>(group.first)]);
       }
       std::span<const float> scores = grouping.scores;
       if (of == Scores::kPairs) scores = document.affinities();
@@ -93,7 +93,7 @@ CutTable cuts(const Inputs& inputs, bool held) {
   out.offsets.push_back(0), out.score_offsets.push_back(0);
   for (const Part& part : parts) {
     out.first.insert(out.first.end(), part.first.begin(), part.first.end());
-    out.kind.insert(out.kind.end(), part.kind.begin(), part.kind.end());
+    out.relevance.insert(out.relevance.end(), part.relevance.begin(), part.relevance.end());
     out.score.insert(out.score.end(), part.score.begin(), part.score.end());
     for (const int64_t count : part.cuts) out.offsets.push_back(out.offsets.back() + count);
     for (const int64_t count : part.scores) out.score_offsets.push_back(out.score_offsets.back() + count);

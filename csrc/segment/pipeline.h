@@ -13,12 +13,12 @@ namespace pychunk {
 // sentences, vectors or cuts do not fit the text.
 Table segment(const Inputs& inputs);
 
-// The decisions of the method, before chunks are fitted to a budget. See pychunk._engine.data.cuts.Cuts. `kind` and
-// `score` are empty if the method has none.
+// The decisions of the method, before chunks are fitted to a budget. See pychunk._engine.data.cuts.Cuts. `relevance`
+// and `score` are empty if the method has none.
 struct CutTable {
   std::vector<int32_t> first;
   std::vector<int64_t> offsets;
-  std::vector<int8_t> kind, reason;
+  std::vector<int8_t> relevance, reason;
   std::vector<float> score;
   std::vector<int64_t> score_offsets;
 };

@@ -58,7 +58,8 @@ void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Ta
       write_hex(chunk_hash(block.document_hashes[d], chunk.start, chunk.end, {&out.text[at.text], bytes}),
                 &out.chunk_id[32 * row]);
       at.text += static_cast<int64_t>(bytes);
-      out.kind[row] = chunk.kind, out.score[row] = chunk.score, out.cut[row] = static_cast<int8_t>(chunk.cut);
+      out.relevance[row] = chunk.relevance, out.score[row] = chunk.score;
+      out.end_reason[row] = static_cast<int8_t>(chunk.end_reason);
       if (!block.sentences_in_chunk.empty()) {
         out.sentence_offsets[row] = at.sentence;
         at.sentence += block.sentences_in_chunk[next];
@@ -92,8 +93,8 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
   arena.take(n + 1, out.text_offsets);
   arena.take(n + 1, out.sentence_offsets);
   arena.take(32 * n, out.chunk_id);
-  arena.take(n, out.kind);
-  arena.take(n, out.cut);
+  arena.take(n, out.relevance);
+  arena.take(n, out.end_reason);
   arena.take(n, out.score);
   out.text = Buffer<char>(total.text);
   out.chunk_vectors = Buffer<float>(total.chunk_values);

@@ -15,7 +15,7 @@
 
 namespace pychunk {
 
-enum ChunkKind : int8_t { kIrrelevant = 0, kRelevant = 1, kNoKind = -1 };
+enum Relevance : int8_t { kIrrelevant = 0, kRelevant = 1, kNoRelevance = -1 };
 
 // A row of the table. See columns.h.
 struct Chunk {
@@ -23,8 +23,8 @@ struct Chunk {
   PYCHUNK_WHOLE_COLUMNS(PYCHUNK_FIELD)
 #undef PYCHUNK_FIELD
   float score;  // NaN: none
-  ChunkKind kind;
-  CutReason cut;
+  Relevance relevance;
+  CutReason end_reason;
 };
 
 struct ChunkSentence {
@@ -53,8 +53,8 @@ struct Table {
 #undef PYCHUNK_FIELD
   Buffer<int64_t> text_offsets;
   Buffer<char> text;
-  Buffer<char> chunk_id;     // 32 hexadecimal digits for each chunk
-  Buffer<int8_t> kind, cut;  // the columns relevance and end_reason
+  Buffer<char> chunk_id;  // 32 hexadecimal digits for each chunk
+  Buffer<int8_t> relevance, end_reason;
   Buffer<float> score;
   Buffer<float> chunk_vectors;
   Buffer<int64_t> sentence_offsets, sentence_start, sentence_end;

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from .._engine.arrow import few_strings, masked, primitive, python_values, strings, vectors
 from .._engine.data.columns import COLUMNS, ChunkFields
+from .._engine.data.ragged import offsets_of
 from .._util.lazy_imports import by_name
 from .._util.reprs import one_line
 from ..defaults import SEARCH
@@ -525,6 +526,22 @@ def _paths(columns: dict[str, Any]) -> pa.Array | None:
     return pa.LargeListArray.from_arrays(primitive(columns["path_offsets"]), headings.take(primitive(columns["path"])))
 
 
+def _sections_of(columns: dict[str, Any]) -> pa.Array | None:
+    if "sections" not in columns:
+        return None
+    headings = strings(columns["heading_text"], columns["heading_offsets"])
+    # The path of each heading has one row for each of its levels, from the heading itself up to the outermost one.
+    above = columns["heading_parents"]
+    levels = [np.arange(len(above))]
+    while (levels[-1] >= 0).any():
+        levels.append(np.where(levels[-1] >= 0, above[levels[-1]], -1))
+    numbers = np.stack(levels[::-1], 1)
+    there = numbers >= 0
+    paths = pa.LargeListArray.from_arrays(primitive(offsets_of(there.sum(1))), headings.take(primitive(numbers[there])))
+    offsets = primitive(columns["section_offsets"])
+    return pa.LargeListArray.from_arrays(offsets, paths.take(primitive(columns["sections"])))
+
+
 def _headers(columns: dict[str, Any]) -> pa.Array | None:
     if "header" not in columns:
         return None
@@ -552,6 +569,7 @@ _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "boxes": lambda columns: columns.get("boxes"),
     "parent": _parents,
     "path": _paths,
+    "sections": _sections_of,
     "header": _headers,
     "vector": lambda columns: vectors(columns["vector"]) if "vector" in columns else None,
     "sentences": _sentences,

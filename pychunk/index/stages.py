@@ -82,7 +82,11 @@ class Stages:
                 rewrite, texts, given, mode=own.mode, dim=dim, skip=own.rewrite_error == "skip"
             )
             probes = self.reader.filled(wanted, probes, ranking, searcher)
-        lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names), texts)
+        count = own.count
+        lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names, count), texts)
+        while own.merges and not self._fill(searcher, lists, count):
+            count *= 2
+            lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names, count), texts)
         for row, reason in reasons.items():
             lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
         if self.contents.uuids:
@@ -99,18 +103,27 @@ class Stages:
             )
         return Hits(Hits(hits) for hits in lists)
 
+    def _fill(self, searcher: Searcher, lists: list[list[Hit]], count: int) -> bool:
+        """Return whether the hits of each query have k regions that are not nested, or the index has no more hits."""
+        own = self.options
+        return all(
+            len(hits) < count
+            or expansion.needed(expansion.regions_of(searcher, hits, str(own.expand), own.parents), own.k) is not None
+            for hits in lists
+        )
+
     def _ranked(
-        self, searcher: Searcher, probes: Sequence[Sequence[Subquery]], allowed: Any, names: Sequence[str]
+        self, searcher: Searcher, probes: Sequence[Sequence[Subquery]], allowed: Any, names: Sequence[str], count: int
     ) -> list[Found]:
         own = self.options
         if own.fusion == "levels":
             kept = own.where is None and own.ids is None
             words = None if own.rerank or own.expand else own.words
             return searcher.rank_across(
-                probes, own.count, own.ranking, allowed, own.threads, names=names, words=words, kept=kept
+                probes, count, own.ranking, allowed, own.threads, names=names, words=words, kept=kept
             )
         choose = searcher.of_documents if own.by_document else searcher.apart if len(names) > 1 else None
-        return searcher.rank(probes, own.count, own.ranking, allowed, own.threads, choose=choose, names=names)
+        return searcher.rank(probes, count, own.ranking, allowed, own.threads, choose=choose, names=names)
 
     def _reranked(
         self, searcher: Searcher, texts: list[str], vectors: F32 | None, lists: list[list[Hit]]
@@ -121,7 +134,8 @@ class Stages:
             stage = linear_reranker.LinearReranker(searcher, vectors, self.encoder, weights, mode=own.mode)
         else:
             stage = reranking.load(own.rerank, self.placement)
-        found, _ = reranking.reranked(stage, texts, lists, own.k, threads=own.threads, on_error=own.rerank_error)
+        k = own.count if own.by_tree else own.k  # Merging takes hits, which the next ones replace.
+        found, _ = reranking.reranked(stage, texts, lists, k, threads=own.threads, on_error=own.rerank_error)
         return found
 
     def _in_context(self, searcher: Searcher, lists: list[list[Hit]], names: Sequence[str]) -> list[list[Hit]]:
@@ -129,7 +143,9 @@ class Stages:
         own = self.options
         if isinstance(own.expand, str):
             return [
-                expansion.with_context(searcher, hits, own.expand, parents=own.parents, words=own.words, names=names)
+                expansion.with_context(
+                    searcher, hits, own.expand, k=own.k, parents=own.parents, words=own.words, names=names
+                )
                 for hits in lists
             ]
         if own.expand:

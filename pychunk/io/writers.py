@@ -92,7 +92,9 @@ class Writer:
 
 
 def _flat(table: pa.Table, path: Path) -> pa.Table:
-    """Return a table that CSV can hold. Lists of strings are joined by " > ", lists of integers or structs become JSON.
+    """Return a table that CSV can hold.
+
+    Lists of strings are joined by " > "; lists of integers, structs or lists become JSON.
 
     Raises:
         ValueError: A column has another nested type.
@@ -119,8 +121,8 @@ def _flat(table: pa.Table, path: Path) -> pa.Table:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Return whether a type is an integer, or a struct of numbers only."""
-    if pa.types.is_integer(kind):
+    """Return whether a type is an integer, a list of strings, or a struct of numbers only."""
+    if pa.types.is_integer(kind) or kind == pa.large_list(pa.large_string()):
         return True
     return pa.types.is_struct(kind) and all(pa.types.is_primitive(field.type) for field in kind)
 

@@ -34,6 +34,10 @@ class Column:
     delta: bool = False
 
 
+#: The condition for columns about the tree of headings.
+_HEADINGS = 'method="structure", or documents have blocks'
+
+
 def _about(text: str, **facts: Any) -> dict[str, Any]:
     return {"text": text, **facts}
 
@@ -90,35 +94,31 @@ class ChunkFields:
     )
     parent: int | None = field(
         default=None,
-        metadata=_about("position in the document of its parent chunk", when='method="structure"'),
+        metadata=_about("position in the document of its parent chunk", when=_HEADINGS),
     )
-    depth: int | None = field(
-        default=None, metadata=_about("number of its ancestors", when='method="structure"', delta=True)
-    )
+    depth: int | None = field(default=None, metadata=_about("number of its ancestors", when=_HEADINGS, delta=True))
     path: list[str] | None = field(
         default=None,
-        metadata=_about("the headings above it, outermost first", when='method="structure"', in_hits=True),
+        metadata=_about("the headings above it, outermost first", when=_HEADINGS, in_hits=True),
+    )
+    sections: list[list[str]] | None = field(
+        default=None,
+        metadata=_about("the paths of all sections whose text it holds, in order", when=_HEADINGS),
     )
     subtree: int | None = field(
         default=None,
-        metadata=_about(
-            "rows of the chunk and all its descendants, which follow it", when='method="structure"', delta=True
-        ),
+        metadata=_about("rows of the chunk and all its descendants, which follow it", when=_HEADINGS, delta=True),
     )
     part: int | None = field(
         default=None,
-        metadata=_about(
-            "number of this part of a unit that is too long, from 1", when='method="structure"', delta=True
-        ),
+        metadata=_about("number of this part of a unit that is too long, from 1", when=_HEADINGS, delta=True),
     )
-    parts: int | None = field(
-        default=None, metadata=_about("number of parts of that unit", when='method="structure"', delta=True)
-    )
+    parts: int | None = field(default=None, metadata=_about("number of parts of that unit", when=_HEADINGS, delta=True))
     header: str | None = field(
         default=None,
         metadata=_about(
             "the header rows of the table, or the opening fence of the code, that it continues",
-            when='method="structure"',
+            when=_HEADINGS,
         ),
     )
     vector: list[float] | None = field(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..data.columns import CUT_REASONS
-from .cohesion import SHORT_CHARACTERS, Break, Tie
+from .cohesion import SHORT_CHARACTERS, Break, Cohesion
 
 Group = tuple[int, int]  # sentences [first, last)
 Length = Callable[[int, int], int]  # the length of sentences [i, j)
@@ -15,7 +15,7 @@ Fits = Callable[[int, int], bool]  # whether sentences [i, j) keep all limits
 
 
 CUT_SIZE = CUT_REASONS.index("size")
-Borders = tuple[list[Tie], list[Break]]  # the cohesion and the break at the boundary before each sentence
+Borders = tuple[list[Cohesion], list[Break]]  # the cohesion and the break at the boundary before each sentence
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ def fill(first: int, last: int, length: Length, size: int, overlap: int, filling
 
     The length of a group includes the overlap before it. The overlap is short enough for the next sentence to fit.
     """
-    ties = filling.borders[0] if filling.borders else []
-    begins = (Tie.WALL, Tie.SECTION) if filling.sections else (Tie.WALL,)
-    sections = [s for s in range(first + 1, last) if ties and ties[s] in begins]
+    cohesion = filling.borders[0] if filling.borders else []
+    begins = (Cohesion.WALL, Cohesion.SECTION) if filling.sections else (Cohesion.WALL,)
+    sections = [s for s in range(first + 1, last) if cohesion and cohesion[s] in begins]
     groups: list[Group] = []
     before = first  # the first sentence of the previous group, including the text that it repeats
     for begin, end in pairwise([first, *sections, last]):
         if begin == end:
             continue
-        if ties and ties[begin] == Tie.WALL:
+        if cohesion and cohesion[begin] == Cohesion.WALL:
             before = begin
         found, after = _filled(before, begin, end, length, size, overlap, filling)
         low, high = min(size, max(filling.least, -(-length(begin, end) // len(found)))), size
@@ -116,21 +116,21 @@ def _best_border(start: int, first: int, reach: int, length: Length, size: int, 
     With ``by_structure``, it is the strongest boundary that leaves the group at least half full.
     """
     assert filling.borders is not None
-    ties, breaks = filling.borders
-    opened = [b for b in range(first + 1, reach + 1) if not ties[b].is_closed]
+    cohesion, breaks = filling.borders
+    opened = [b for b in range(first + 1, reach + 1) if not cohesion[b].is_closed]
     if not opened or not filling.by_structure:
         return opened[-1] if opened else None
     half = [b for b in opened if length(start, b) >= size - size // 2]
 
     def strength(border: int) -> float:
         """Return the strength of a boundary. The beginning of a section is the strongest inside a document."""
-        section = ties[border] == Tie.SECTION and breaks[border] < Break.DOCUMENT
+        section = cohesion[border] == Cohesion.SECTION and breaks[border] < Break.DOCUMENT
         return Break.PAGE + 0.5 if section else breaks[border]
 
     return max(half, key=lambda b: (strength(b), b)) if half else opened[-1]
 
 
-def settle_on_atoms(ties: Sequence[Tie], sections: str, cuts: dict[int, int]) -> dict[int, int]:
+def move_cuts(cohesion: Sequence[Cohesion], sections: str, cuts: dict[int, int]) -> dict[int, int]:
     """Move each cut at a closed boundary to the nearest open boundary, in the direction that the cohesion demands.
 
     At leading text (``LEAD``) the cut moves back to before this text, at trailing text (``TRAIL``) forward to after it.
@@ -138,20 +138,20 @@ def settle_on_atoms(ties: Sequence[Tie], sections: str, cuts: dict[int, int]) ->
     ``"named"`` or ``"cut"``, a cut by size that is before a section gets the reason "heading". With ``"cut"``, a cut is
     also added before every other section. With ``"ignored"``, sections change nothing.
     """
-    n = len(ties)
-    settled = {s: why for s, why in cuts.items() if not ties[s].is_closed or s == 0}
-    for direction, step in ((Tie.LEAD, -1), (Tie.TRAIL, 1)):
-        moving = [s for s in cuts if s > 0 and ties[s] == direction]
-        for s in sorted(moving, reverse=direction == Tie.TRAIL):  # the nearest cut gives the reason
+    n = len(cohesion)
+    settled = {s: why for s, why in cuts.items() if not cohesion[s].is_closed or s == 0}
+    for direction, step in ((Cohesion.LEAD, -1), (Cohesion.TRAIL, 1)):
+        moving = [s for s in cuts if s > 0 and cohesion[s] == direction]
+        for s in sorted(moving, reverse=direction == Cohesion.TRAIL):  # the nearest cut gives the reason
             to = s
-            while 0 < to < n and ties[to].is_closed:
+            while 0 < to < n and cohesion[to].is_closed:
                 to += step
             if 0 < to < n:
                 settled.setdefault(to, cuts[s])
     for s in range(1, n):
-        if ties[s] == Tie.WALL:
+        if cohesion[s] == Cohesion.WALL:
             settled[s] = CUT_REASONS.index("removed")
-        elif ties[s] == Tie.SECTION:
+        elif cohesion[s] == Cohesion.SECTION:
             by_size = sections != "ignored" and settled.get(s) == CUT_SIZE
             if by_size or (sections == "cut" and s not in settled):
                 settled[s] = CUT_REASONS.index("heading")
@@ -175,13 +175,13 @@ def join_short(
     group joins across the beginning of a section only with ``across``, and only if it cannot join the other neighbour.
     """
     groups = list(groups)
-    ties, breaks = borders or ([], [])
+    cohesion, breaks = borders or ([], [])
 
     def is_section(s: int) -> bool:
-        return bool(ties) and ties[s].begins_section
+        return bool(cohesion) and cohesion[s].begins_section
 
     def may_cross(s: int) -> bool:
-        return not is_section(s) or (across and ties[s] != Tie.WALL)
+        return not is_section(s) or (across and cohesion[s] != Cohesion.WALL)
 
     at = 0
     while at < len(groups):
@@ -253,13 +253,19 @@ def overlap_starts(
     ``tail`` finds the tail of the sentence before, which is used if the whole sentence does not fit. The overlap never
     covers all of the group before. It does not cross walls, and contains no pieces of sentences.
     """
-    ties = borders[0] if borders else [Tie.OPEN] * len(is_piece)
+    cohesion = borders[0] if borders else [Cohesion.OPEN] * len(is_piece)
     starts: list[tuple[int, int | None]] = []
     for first, last in groups:
         start, begin = first, None
-        if starts and fits(first, last) and not is_piece[first] and not is_piece[first - 1] and ties[first] != Tie.WALL:
+        if (
+            starts
+            and fits(first, last)
+            and not is_piece[first]
+            and not is_piece[first - 1]
+            and cohesion[first] != Cohesion.WALL
+        ):
             least = starts[-1][0] + (starts[-1][1] is None)
-            while start > least and not is_piece[start - 1] and ties[start] != Tie.WALL:
+            while start > least and not is_piece[start - 1] and cohesion[start] != Cohesion.WALL:
                 if length(start - 1, first) > overlap or not fits(start - 1, last):
                     break
                 start -= 1

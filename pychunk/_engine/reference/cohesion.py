@@ -13,7 +13,7 @@ from .text.characters import STOPS, is_digit, is_letter, is_lower
 from .text.graphemes import count_words
 
 
-class Tie(IntEnum):
+class Cohesion(IntEnum):
     """The cohesion at the boundary between two sentences."""
 
     OPEN = 0
@@ -28,11 +28,11 @@ class Tie(IntEnum):
 
     @property
     def is_closed(self) -> bool:
-        return self in (Tie.LEAD, Tie.TRAIL)
+        return self in (Cohesion.LEAD, Cohesion.TRAIL)
 
     @property
     def begins_section(self) -> bool:
-        return self in (Tie.SECTION, Tie.WALL)
+        return self in (Cohesion.SECTION, Cohesion.WALL)
 
 
 class Break(IntEnum):
@@ -59,9 +59,9 @@ _NEGATION = re.compile(r"(Not|Не)\s")
 _MARKUP = re.compile(r"<[^<>]*>|&[0-9A-Za-z#]{1,10};")
 
 
-def find_ties(
+def find_cohesion(
     text: str, spans: Sequence[tuple[int, int]], breaks: Sequence[Break], levels: Sequence[int] | None = None
-) -> tuple[list[Tie], list[int]]:
+) -> tuple[list[Cohesion], list[int]]:
     """Return for each sentence the cohesion at the boundary before it, and its level as a heading, or 0.
 
     ``spans`` are the sentences without white space at their edges. ``levels`` holds the level of each sentence if
@@ -71,7 +71,7 @@ def find_ties(
     sentences = [text[begin:end] for begin, end in spans]
     short = [_is_short(sentence) for sentence in sentences]
     headings = _headings(text, spans, breaks, short) if levels is None else [level > 0 for level in levels]
-    ties: list[Tie] = []
+    cohesion: list[Cohesion] = []
     led = False
     for s, own in enumerate(sentences):
         before, after = breaks[s], breaks[s + 1]
@@ -84,12 +84,13 @@ def find_ties(
             leads = after < Break.PAGE and (headings[s] or introduces or opens)
             closes = own[0] in CLOSING and not (own[1:] and (is_letter(own[1]) or is_digit(own[1])))
             trails = before == Break.SENTENCE and closes
-        tie = Tie.OPEN
+        found = Cohesion.OPEN
         if s > 0 and before < Break.PAGE:
-            tie = Tie.LEAD if led else Tie.TRAIL if trails else Tie.SECTION if headings[s] else Tie.OPEN
-        ties.append(tie)
+            plain = Cohesion.SECTION if headings[s] else Cohesion.OPEN
+            found = Cohesion.LEAD if led else Cohesion.TRAIL if trails else plain
+        cohesion.append(found)
         led = leads
-    return ties, list(map(int, headings)) if levels is None else list(levels)
+    return cohesion, list(map(int, headings)) if levels is None else list(levels)
 
 
 @dataclass

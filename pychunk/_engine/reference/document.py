@@ -13,7 +13,8 @@ from ..data.blocks import PARAGRAPH as PARAGRAPH_BLOCK
 from ..data.request import Request
 from . import budget, document_blocks, topic
 from . import vectors as linear
-from .cohesion import Break, Tie, find_ties
+from .budget import Borders
+from .cohesion import Break, Cohesion, find_cohesion
 from .text import wordpiece
 from .text.graphemes import count_words
 from .text.sentence_splitter import BLANK_LINE, PAGE, PARAGRAPH, flags_of_gap, sentence_starts
@@ -66,7 +67,8 @@ class Document:
         self._counts: dict[str, int] = {}  # the numbers of tokens of texts, cached
         self._vectors: F32 | None = None
         self._affinities: list[float] | None = None
-        self._borders: tuple[list[Tie], list[Break]] | None = None
+        self._borders: Borders | None = None
+        self._text_borders: Borders | None = None
 
     def _sentences(self) -> tuple[list[int], list[int]]:
         given = self.features.sentences
@@ -165,31 +167,43 @@ class Document:
         return {"characters": len, "words": count_words, "tokens": self.count}[unit](text)
 
     @property
-    def borders(self) -> tuple[list[Tie], list[Break]]:
+    def borders(self) -> Borders:
         """The cohesion and the break at the boundary before each sentence.
 
         If the plan does not keep spans together, all boundaries are open, except those of removed text.
         """
         if self._borders is None:
-            breaks = []
-            for s, flag in enumerate(self.flags):
-                found = Break.BLANK_LINE if flag & BLANK_LINE else Break.LINE if flag & PARAGRAPH else Break.SENTENCE
-                turned = flag & PAGE or (s > 0 and self.turns_page(s))
-                breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if turned else found)
-            spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
-            ties = [Tie.OPEN] * self.n
-            if self.plan.keep_together or self.plan.traits.outline:
-                known = document_blocks.levels(self.blocks, self.block_of, self.removed) if self.blocks else None
-                ties, self.levels = find_ties(self.text, spans, breaks, known)
-                if self.blocks:
-                    texts = [self.text[a:b] for a, b in spans]
-                    document_blocks.tie_blocks(texts, self.blocks, self.block_of, breaks, ties)
-                    document_blocks.break_code(spans, self.text, self.block_of, self.blocks, breaks)
-            for s in range(1, self.n):
-                if self.removed[s] != self.removed[s - 1]:
-                    ties[s] = Tie.WALL
-            self._borders = ties, breaks
+            self._borders = self._find_borders(self.plan.keep_together or self.plan.traits.outline)
         return self._borders
+
+    @property
+    def text_borders(self) -> Borders:
+        """The same boundaries with the cohesion of the text, whether or not the plan keeps spans together."""
+        if self.plan.keep_together or self.plan.traits.outline:
+            return self.borders
+        if self._text_borders is None:
+            self._text_borders = self._find_borders(True)
+        return self._text_borders
+
+    def _find_borders(self, by_text: bool) -> Borders:
+        breaks = []
+        for s, flag in enumerate(self.flags):
+            found = Break.BLANK_LINE if flag & BLANK_LINE else Break.LINE if flag & PARAGRAPH else Break.SENTENCE
+            turned = flag & PAGE or (s > 0 and self.turns_page(s))
+            breaks.append(Break.DOCUMENT if s == 0 else Break.PAGE if turned else found)
+        spans = [trim(self.text, a, b) for a, b in zip(self.starts, self.ends, strict=True)]
+        cohesion = [Cohesion.OPEN] * self.n
+        if by_text:
+            known = document_blocks.levels(self.blocks, self.block_of, self.removed) if self.blocks else None
+            cohesion, self.levels = find_cohesion(self.text, spans, breaks, known)
+            if self.blocks:
+                texts = [self.text[a:b] for a, b in spans]
+                document_blocks.find_block_cohesion(texts, self.blocks, self.block_of, breaks, cohesion)
+                document_blocks.break_code(spans, self.text, self.block_of, self.blocks, breaks)
+        for s in range(1, self.n):
+            if self.removed[s] != self.removed[s - 1]:
+                cohesion[s] = Cohesion.WALL
+        return cohesion, breaks
 
     @property
     def limits(self) -> tuple[str, int, int]:

@@ -20,7 +20,7 @@ from ..data.blocks import (
     TERM,
     Blocks,
 )
-from .cohesion import Break, Tie
+from .cohesion import Break, Cohesion
 from .text.characters import STOPS, is_letter
 from .text.graphemes import count_words
 from .text.sentence_splitter import PARAGRAPH as PARAGRAPH_START
@@ -182,7 +182,9 @@ def break_code(
             )
 
 
-def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], ties: list[Tie]) -> None:
+def find_block_cohesion(
+    sentences: list[str], blocks: list[Block], own: list[int], breaks: list[Break], cohesion: list[Cohesion]
+) -> None:
     """Set the cohesion at the boundaries of blocks, and between the sentences of one block."""
     kinds = [blocks[b].kind if b >= 0 else PARAGRAPH for b in own]
     runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
@@ -193,32 +195,34 @@ def tie_blocks(sentences: list[str], blocks: list[Block], own: list[int], breaks
         row = s - own.index(own[s])
         if own[s] == own[s - 1]:
             if kinds[s] in WHOLE:
-                ties[s] = Tie.LEAD
+                cohesion[s] = Cohesion.LEAD
             elif kinds[s] in ROWS:
                 below = is_delimiter(sentences[s - 1]) or (row == 2 and is_delimiter(sentences[s]))
                 heads = kinds[s] == TABLE and row <= 3 and (row == 1 or below)
-                ties[s] = Tie.LEAD if heads else Tie.TRAIL
-            elif row == 1 and ties[s] == Tie.OPEN and _runs_in(sentences[s - 1]):
-                ties[s] = Tie.LEAD
+                cohesion[s] = Cohesion.LEAD if heads else Cohesion.TRAIL
+            elif row == 1 and cohesion[s] == Cohesion.OPEN and _runs_in(sentences[s - 1]):
+                cohesion[s] = Cohesion.LEAD
             continue
         before, after = kinds[s - 1], kinds[s]
         alone = s == 1 or own[s - 2] != own[s - 1]
         prose = before in (PARAGRAPH, ITEM, QUOTE)
         if after == HEADING:
             deeper = before == HEADING and blocks[own[s]].level > blocks[own[s - 1]].level
-            ties[s] = Tie.LEAD if deeper else Tie.SECTION
+            cohesion[s] = Cohesion.LEAD if deeper else Cohesion.SECTION
         elif (
             (before in WHOLE and not (listed[s - 1] and listed[s]))
             or (after in (CODE, TABLE) and prose)
             or (before == CAPTION and after == TABLE)
         ):
-            ties[s] = Tie.LEAD
+            cohesion[s] = Cohesion.LEAD
         elif before == TABLE and after == CAPTION:
-            ties[s] = Tie.TRAIL
+            cohesion[s] = Cohesion.TRAIL
         elif prose and after in (PARAGRAPH, ITEM, QUOTE) and alone:
             asks = sentences[s - 1][-1:] in ("?", "？")
             labels = before == PARAGRAPH and _labels(sentences[s - 1], sentences[s], after == ITEM)
-            if asks or (labels and ties[s] == Tie.OPEN):
-                ties[s] = Tie.LEAD
-        elif after == TERM and ties[s] == Tie.TRAIL:  # a term without letters, such as "%%", stays with its definition
-            ties[s] = Tie.OPEN
+            if asks or (labels and cohesion[s] == Cohesion.OPEN):
+                cohesion[s] = Cohesion.LEAD
+        elif (
+            after == TERM and cohesion[s] == Cohesion.TRAIL
+        ):  # a term without letters, such as "%%", stays with its definition
+            cohesion[s] = Cohesion.OPEN

@@ -80,7 +80,7 @@ def headings(request: Request) -> Headings:
     found = [find_sections(document) if document.n else [] for document in documents]
     first, offsets = Ragged.of([[section.first for section in sections] for sections in found], np.int64)
     level = [section.level for sections in found for section in sections]
-    tied = [tie.is_closed for document in documents for tie in document.borders[0]]
+    tied = [cohesion.is_closed for document in documents for cohesion in document.borders[0]]
     return Headings(first, offsets, np.array(level, np.uint8), np.array(tied, np.uint8))
 
 

@@ -15,7 +15,7 @@ from ..data.columns import CUT_REASONS
 from . import budget
 from . import vectors as linear
 from .cluster import optimal_partition
-from .cohesion import Break, Tie
+from .cohesion import Break, Cohesion
 from .document import Document, Trimmed, trim
 from .document_blocks import ROWS
 from .overlap_tail import tail_of, tails
@@ -174,10 +174,10 @@ class Parts:
         """The boundary before each part, if the plan respects boundaries."""
         if not self.document.heeds_borders:
             return None
-        ties, breaks = self.document.borders
+        cohesion, breaks = self.document.borders
         inside = [False, *(before == after for before, after in pairwise(self.sentences))]
         return (
-            [Tie.OPEN if piece else ties[s] for s, piece in zip(self.sentences, inside, strict=True)],
+            [Cohesion.OPEN if piece else cohesion[s] for s, piece in zip(self.sentences, inside, strict=True)],
             [Break.PIECE if piece else breaks[s] for s, piece in zip(self.sentences, inside, strict=True)],
         )
 
@@ -188,11 +188,11 @@ class Parts:
         """
         if of_sentences is None:
             return None
-        ties = self.borders[0] if self.borders else [Tie.OPEN] * len(self.sentences)
+        cohesion = self.borders[0] if self.borders else [Cohesion.OPEN] * len(self.sentences)
         pairs = pairwise(self.sentences)
         return [
-            math.inf if before == after or tie.is_closed else of_sentences[before]
-            for (before, after), tie in zip(pairs, ties[1:], strict=True)
+            math.inf if before == after or cohesion.is_closed else of_sentences[before]
+            for (before, after), cohesion in zip(pairs, cohesion[1:], strict=True)
         ]
 
 
@@ -219,7 +219,7 @@ class Cut:
         self.begins = {first: why for (first, _), why in zip(groups, reasons, strict=True)}
         if d.heeds_borders and not plan.traits.outline:
             sections = ("named" if self._fills_sizes else "cut") if plan.min_characters else "ignored"
-            self.begins = budget.settle_on_atoms(d.borders[0], sections, self.begins)
+            self.begins = budget.move_cuts(d.borders[0], sections, self.begins)
             groups = _runs([s in self.begins for s in range(d.n)])
         parts = Parts(d, d.starts, list(range(d.n)), [False] * d.n)
         cuts = d.request.cuts
@@ -324,7 +324,7 @@ class Cut:
             begin, end = d.starts[first], d.ends[first]
             borders = [] if whole else self._pieces(begin, end)
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
-            leading = all(tie == Tie.LEAD for tie in d.borders[0][lead + 1 : first + 1])
+            leading = all(cohesion == Cohesion.LEAD for cohesion in d.borders[0][lead + 1 : first + 1])
             row = whole and d.kind_of(first) in ROWS  # the head of a table alone is no reason to cut a row
             if d.heeds_borders and lead < first and leading and not row:
                 # The text that leads the sentence stays with its first piece, which is shorter by that text's length.

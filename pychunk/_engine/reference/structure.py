@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.blocks import CODE, ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
-from .cohesion import Tie
+from .cohesion import Cohesion
 from .document_blocks import ROWS, is_delimiter, is_fence, level
 from .overlap_tail import tails
 from .parsing.markdown_inline import inline_text, link_labels
@@ -36,8 +36,19 @@ class Section:
 
 @dataclass
 class Outline:
+    """The structure of one document: its sections, and the first sentence of each unit.
+
+    ``walls`` holds the boundaries that no chunk crosses, with the reasons. ``parted`` holds the headings that separate
+    their section from the text before. For each sentence, ``glued`` is True inside a unit, and ``coarse`` is True if a
+    unit that is too long is cut there first.
+    """
+
     sections: list[Section] = field(default_factory=list)
     units: list[int] = field(default_factory=list)
+    walls: dict[int, int] = field(default_factory=dict)
+    parted: set[int] = field(default_factory=set)
+    glued: list[bool] = field(default_factory=list)
+    coarse: list[bool] = field(default_factory=list)
 
     def section_at(self, sentence: int) -> int:
         return bisect_right([section.first for section in self.sections], sentence) - 1
@@ -63,23 +74,15 @@ class Structure:
 
     def __init__(self, d: Document) -> None:
         self.d, self.plan = d, d.plan
-        self.ties, self.breaks = d.borders
+        self.cohesion, self.breaks = d.borders
         unit, most, _ = d.limits
         self.length = d.length(d.plan.unit if d.plan.size else unit)
         self.size = d.plan.size or most or 2**60
         if most and unit == d.plan.unit:
             self.size = min(self.size, most)
-        self.outline = Outline()
         self.groups: list[budget.Group] = []
-        self.walls: dict[int, int] = {}
-        self.outline.sections += find_sections(d)
-        self._part_sections()
-        for s in range(1, d.n):
-            if self.ties[s] == Tie.WALL:
-                self.walls[s] = REMOVED
-            elif d.turns_page(s):
-                self.walls[s] = PAGE
-        self._find_units()
+        self.outline = outline_of(d)
+        self.walls, self.parted, self.glued = self.outline.walls, self.outline.parted, self.outline.glued
         edges = [0, *sorted(self.walls), d.n]
         for first, last in pairwise(edges):
             if d.removed[first]:
@@ -89,19 +92,7 @@ class Structure:
         size = CUT_REASONS.index("size")
         self.reasons = [self.walls.get(first, HEADED if first in self.parted else size) for first, _ in self.groups]
         for s in self.walls:
-            self.ties[s] = Tie.WALL
-
-    def _part_sections(self) -> None:
-        """Find the headings that separate their section from the text before it.
-
-        Every heading does, except for one that directly follows the heading of its parent section.
-        """
-        self.parted: set[int] = set()
-        level = 0
-        for section in self.outline.sections:
-            if section.level <= level or self.ties[section.first] != Tie.LEAD:
-                self.parted.add(section.first)
-            level = section.level
+            self.cohesion[s] = Cohesion.WALL
 
     def _share(self, first: int, last: int) -> None:
         """Fill chunks with whole sections. If a section is cut, the next sections fill up its last chunk."""
@@ -122,21 +113,6 @@ class Structure:
         before, after = (self.outline.above(self.outline.section_at(s)) for s in (sentence, other))
         return bool(before) and before[:-1] != after[: len(before) - 1]
 
-    def _find_units(self) -> None:
-        d = self.d
-        self.glued, self.coarse = [False] * d.n, [False] * d.n
-        for s in range(d.n):
-            if s > 0 and s not in self.walls:
-                begins = not d.blocks or d.block_of[s] != d.block_of[s - 1]
-                kind, before = d.kind_of(s), d.kind_of(s - 1)
-                self.glued[s] = s not in self.parted and (self.ties[s].is_closed or kind == before == ITEM)
-                if d.blocks and self.ties[s] != Tie.LEAD:
-                    self.coarse[s] = self.ties[s] != Tie.TRAIL if begins else kind in ROWS
-                elif d.blocks:
-                    self.coarse[s] = begins and kind == TERM
-            if not self.glued[s]:
-                self.outline.units.append(s)
-
     def _pack(self, first: int, last: int, even: bool) -> None:
         edges = [s for s in self.outline.units if first <= s < last] + [last]
         begin = first
@@ -145,7 +121,7 @@ class Structure:
                 continue
             if begin < unit:
                 self._put_together(begin, unit, even)
-            tied = [glued and not coarse for glued, coarse in zip(self.glued, self.coarse, strict=True)]
+            tied = [glued and not coarse for glued, coarse in zip(self.glued, self.outline.coarse, strict=True)]
             opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
             for a, b in pairwise(opened):  # if a table's head and its first row are too long, the cut is between them
                 inside = (
@@ -167,7 +143,7 @@ class Structure:
         else:
             found = zip(self.d.affinities, self.glued[1:], strict=True)
             affinities = [math.inf if glued else affinity for affinity, glued in found]
-            filling = budget.FillRule((_ties(self.glued), self.breaks), by_structure=True)
+            filling = budget.FillRule((_cohesion(self.glued), self.breaks), by_structure=True)
 
             def fits(i: int, j: int) -> bool:
                 return self.length(i, j) <= self.size
@@ -190,8 +166,36 @@ class Structure:
         opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
         lengths = [self.length(a, b) for a, b in pairwise(opened)]
         least = max((length for length in lengths if length <= self.size), default=0)
-        filling = budget.FillRule((_ties(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
+        filling = budget.FillRule((_cohesion(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
+
+
+def outline_of(d: Document) -> Outline:
+    """Return the structure of a document, whichever method cuts it."""
+    cohesion, _ = d.text_borders
+    out = Outline(find_sections(d), glued=[False] * d.n, coarse=[False] * d.n)
+    level = 0
+    for section in out.sections:  # The heading of a subsection that directly follows its section's parts nothing.
+        if section.level <= level or cohesion[section.first] != Cohesion.LEAD:
+            out.parted.add(section.first)
+        level = section.level
+    for s in range(1, d.n):
+        if cohesion[s] == Cohesion.WALL:
+            out.walls[s] = REMOVED
+        elif d.turns_page(s):
+            out.walls[s] = PAGE
+    for s in range(d.n):
+        if s > 0 and s not in out.walls:
+            begins = not d.blocks or d.block_of[s] != d.block_of[s - 1]
+            kind, before = d.kind_of(s), d.kind_of(s - 1)
+            out.glued[s] = s not in out.parted and (cohesion[s].is_closed or kind == before == ITEM)
+            if d.blocks and cohesion[s] != Cohesion.LEAD:
+                out.coarse[s] = cohesion[s] != Cohesion.TRAIL if begins else kind in ROWS
+            elif d.blocks:
+                out.coarse[s] = begins and kind == TERM
+        if not out.glued[s]:
+            out.units.append(s)
+    return out
 
 
 def find_sections(d: Document) -> list[Section]:
@@ -199,11 +203,11 @@ def find_sections(d: Document) -> list[Section]:
 
     Without blocks, consecutive lines that look like headings are one heading, together with text that stays with them.
     """
-    ties, out = d.borders[0], list[Section]()
+    cohesion, out = d.text_borders[0], list[Section]()
     run, headed, kept = 0, False, False
     labels = link_labels(d.text)
     for s in range(d.n):
-        if s == 0 or d.blocks or ties[s] != Tie.LEAD:
+        if s == 0 or d.blocks or cohesion[s] != Cohesion.LEAD:
             run, headed = s, False
         kept = kept or not d.removed[s]
         title = not kept and bool(d.blocks) and level(d.blocks, d.block_of, s) == 1
@@ -220,8 +224,8 @@ def find_sections(d: Document) -> list[Section]:
     return out
 
 
-def _ties(tied: Sequence[bool]) -> list[Tie]:
-    return [Tie.LEAD if each else Tie.OPEN for each in tied]
+def _cohesion(tied: Sequence[bool]) -> list[Cohesion]:
+    return [Cohesion.LEAD if each else Cohesion.OPEN for each in tied]
 
 
 def _past_marks(line: str) -> str:
@@ -288,7 +292,8 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
         above = path[:-1] if path and holder.get(path[-1]) == r else path
         parent = holder.get(above[-1], -1) if above else -1
         row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
-        row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first)}
+        touched = range(max(0, outline.section_at(first)), outline.section_at(last - 1) + 1)
+        row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first), "sections": list(touched)}
     for row in reversed(rows):
         if row["parent"] >= 0:
             rows[row["parent"]]["subtree"] += row["subtree"]

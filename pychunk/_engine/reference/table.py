@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data.columns import CUT_REASONS
 from ..data.request import Request
@@ -15,7 +16,7 @@ from .document import Document, trim
 from .hashing import chunk_id
 from .search import thresholds
 from .segmentation import Cut
-from .structure import outline_rows
+from .structure import Section, outline_of, outline_rows
 from .summaries import summaries
 from .vectors import F32
 
@@ -73,7 +74,7 @@ class Part:
 def segment(request: Request) -> dict[str, Any]:
     """Return the columns of a batch's chunk table by name; see :func:`pychunk._engine.native.segment`."""
     rows: list[dict[str, Any]] = []
-    headings: list[list[bytes]] = []
+    sections_of: list[list[Section]] = []
     for row in range(request.documents):
         document = Document(request, row)
         cut = Cut(document)
@@ -86,33 +87,52 @@ def segment(request: Request) -> dict[str, Any]:
                 own.append(_row(document, cut, (begin, end, *span[2:]), len(own), previous))
                 sentences.append((span[4], span[3]))
                 previous = end
-        if request.plan.traits.outline:
-            outline_rows(document, cut.decision.outline, own, sentences)
+        if _has_outline(request):
+            by_method = request.plan.traits.outline and request.cuts is None
+            outline = cut.decision.outline if by_method else outline_of(document)
+            outline_rows(document, outline, own, sentences)
+            sections_of.append(outline.sections)
         rows += own
-        headings.append([section.heading.encode() for section in cut.decision.outline.sections])
-    return _columns(request, rows) | _outline_columns(request, rows, headings)
+    return _columns(request, rows) | _outline_columns(request, rows, sections_of)
 
 
-def _outline_columns(request: Request, rows: list[dict[str, Any]], headings: list[list[bytes]]) -> dict[str, Any]:
-    if not request.plan.traits.outline:
+def _has_outline(request: Request) -> bool:
+    return request.plan.traits.outline or request.features.blocks is not None
+
+
+def _outline_columns(request: Request, rows: list[dict[str, Any]], sections_of: list[list[Section]]) -> dict[str, Any]:
+    if not _has_outline(request):
         return {}
     out: dict[str, Any] = {
         name: np.array([row[name] for row in rows], np.int64)
         for name in ("parent", "depth", "subtree", "part", "parts")
     }
-    found = [heading for own in headings for heading in own]
+    headings = [section.heading.encode() for own in sections_of for section in own]
+    before = np.cumsum([0, *map(len, sections_of)])
+    parents = [
+        s.parent if s.parent < 0 else base + s.parent
+        for own, base in zip(sections_of, before[:-1], strict=True)
+        for s in own
+    ]
     headers = [row["header"].encode() for row in rows]
-    before = np.cumsum([0, *map(len, headings)])
+
+    def numbers(name: str) -> list[int]:
+        return [before[row["document_index"] - request.first_row] + i for row in rows for i in row[name]]
+
+    def offsets(values: Iterable[Sized]) -> npt.NDArray[np.int64]:
+        return np.cumsum([0, *map(len, values)]).astype(np.int64)
+
     return {
         **out,
-        "heading_text": np.frombuffer(b"".join(found), np.uint8),
-        "heading_offsets": np.cumsum([0, *map(len, found)]).astype(np.int64),
-        "path": np.array(
-            [before[row["document_index"] - request.first_row] + i for row in rows for i in row["path"]], np.int64
-        ),
-        "path_offsets": np.cumsum([0, *(len(row["path"]) for row in rows)]).astype(np.int64),
+        "heading_text": np.frombuffer(b"".join(headings), np.uint8),
+        "heading_offsets": offsets(headings),
+        "heading_parents": np.array(parents, np.int64),
+        "path": np.array(numbers("path"), np.int64),
+        "path_offsets": offsets(row["path"] for row in rows),
+        "sections": np.array(numbers("sections"), np.int64),
+        "section_offsets": offsets(row["sections"] for row in rows),
         "header": np.frombuffer(b"".join(headers), np.uint8),
-        "header_offsets": np.cumsum([0, *map(len, headers)]).astype(np.int64),
+        "header_offsets": offsets(headers),
     }
 
 

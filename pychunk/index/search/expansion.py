@@ -15,6 +15,7 @@ problem.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -69,6 +70,26 @@ def ranked(hits: Sequence[Hit], regions: Sequence[Region]) -> list[Expansion]:
     return sorted(found, key=lambda each: -each.evidence)
 
 
+def needed(regions: Sequence[Region], k: int) -> int | None:
+    """Return how many regions, in this order, it takes until the outermost of them are k. None: there are fewer.
+
+    Example:
+        >>> needed([(0, 3), (1, 2), (5, 6), (8, 9)], 2)
+        3
+    """
+    begins: list[int] = []  # The outermost regions so far, which are disjoint, by their first rows.
+    ends: list[int] = []
+    for count, (begin, end) in enumerate(regions, 1):
+        at = bisect_right(begins, begin)
+        if at == 0 or ends[at - 1] < end:
+            first = bisect_left(begins, begin)
+            last = bisect_left(begins, end)
+            begins[first:last], ends[first:last] = [begin], [end]
+        if len(begins) == k:
+            return count
+    return None
+
+
 def within(passages: Sequence[Passage], own: int, words: float) -> list[Passage]:
     """Return the passages that fit into a number of words, in reading order.
 
@@ -92,40 +113,54 @@ def within(passages: Sequence[Passage], own: int, words: float) -> list[Passage]
     return list(passages[first:last])
 
 
+def regions_of(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool = False) -> list[Region]:
+    """Return the rows of the subtree or section of each hit; in an index of levels, see :meth:`.Nodes.region`."""
+    if _has_nodes(searcher):
+        return _regions_of_nodes(searcher, hits, way, parents)
+    outline = searcher.outline
+    regions = []
+    for hit in hits:
+        above = int(outline.parent[hit.row])
+        path_above = searcher.path(above) if way == "section" and above >= 0 else None
+        regions.append(outline.region(hit.row, way, hit.path, path_above))
+    return regions
+
+
 def with_context(
     searcher: Searcher,
     hits: Sequence[Hit],
     way: str,
     *,
+    k: int,
     parents: bool = False,
     words: int | None = None,
     names: Sequence[str] = (),
 ) -> list[Hit]:
-    """Return hits, each with the passages of its subtree or section, and with ``parents`` the chunks above it.
+    """Return up to k hits, each with the passages of its subtree or section, and with ``parents`` the chunks above it.
 
-    With ``words``, only passages that fit into this number of words together are returned. In an index of levels, a
-    node is its own subtree, because it has the text of all nodes below it. Its section is returned as nodes of one
-    level. That is the coarsest of the levels that the hit belongs to, or if ``names`` has any levels, the coarsest
-    among those in ``names``. A node that is in no section is returned alone.
+    The function uses the best hits, as many as it takes to find k regions that are not nested. With ``words``, only
+    passages that fit into this number of words together are returned. In an index of levels, a node is its own subtree,
+    because it has the text of all nodes below it. Its section is returned as nodes of one level. That is the coarsest
+    of the levels that the hit belongs to, or if ``names`` has any levels, the coarsest among those in ``names``. A node
+    that is in no section is returned alone.
     """
-    if searcher.levels and "subtree" not in searcher.schema.names:
-        found = ranked(hits, _regions_of_nodes(searcher, hits, way, parents))
+    regions = regions_of(searcher, hits, way, parents)
+    count = needed(regions, k)
+    found = ranked(hits[:count], regions[:count])
+    if _has_nodes(searcher):
         rows = [searcher.nodes.inside(each.hit.row, each.rows, names).tolist() for each in found]
     else:
-        outline = searcher.outline
-        regions = []
-        for hit in hits:
-            above = int(outline.parent[hit.row])
-            path_above = searcher.path(above) if way == "section" and above >= 0 else None
-            regions.append(outline.region(hit.row, way, hit.path, path_above))
-        found = ranked(hits, regions)
-        rows = [[*_above(outline, each.rows[0], parents), *range(*each.rows)] for each in found]
+        rows = [[*_above(searcher.outline, each.rows[0], parents), *range(*each.rows)] for each in found]
     made = [replace(each.hit, around=searcher.passages(own)) for each, own in zip(found, rows, strict=True)]
     documents = searcher.documents_of(made)
     if words is None:
         return up_to(made, math.inf, documents=documents)
     worth = [each.evidence / max(1, words_of(hit.around)) ** LENGTH for each, hit in zip(found, made, strict=True)]
     return up_to(made, words, sorted(range(len(made)), key=lambda i: -worth[i]), documents)
+
+
+def _has_nodes(searcher: Searcher) -> bool:
+    return bool(searcher.levels) and "subtree" not in searcher.schema.names
 
 
 def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool) -> list[Region]:

@@ -100,9 +100,14 @@ class SearchOptions:
         return isinstance(self.expand, str)
 
     @property
+    def merges(self) -> bool:
+        """True if regions of hits may be nested, so that k results may take more than k hits."""
+        return self.by_tree and not self.by_document and not self.rerank
+
+    @property
     def count(self) -> int:
-        """The number of hits that are ranked for each query."""
-        return max(self.k, self.depth) if self.rerank else self.k
+        """The number of hits that are ranked for each query, at first."""
+        return max(self.k, self.depth) if self.rerank else 2 * self.k if self.merges else self.k
 
     def check(self) -> None:
         """Check the options that are not checked elsewhere.

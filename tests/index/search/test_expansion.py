@@ -4,13 +4,16 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import invoke
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pychunk
 from pychunk.index import Expansion
-from pychunk.index.search.expansion import SPREAD, ranked, up_to, within
+from pychunk.index.search.expansion import SPREAD, needed, ranked, up_to, within
 from pychunk.index.search.hits import Passage
 
 pytest.importorskip("faiss")
@@ -276,6 +279,39 @@ def test_a_hit_that_is_too_long_hides_none_behind_it(tmp_path: Path) -> None:
                 hit.document_id for hit in made.search("cats purr", k=3, expansion=Expansion(max_words=words))[0]
             ] == fit
         assert made.search("cats purr", k=3, expansion=Expansion(max_words=2))[0][0].document_id == "short"
+
+
+@pytest.mark.parametrize("method", ["structure", "topic", "pic", "semantic", "recursive", "fixed", "sentence"])
+def test_k_results_whatever_the_method_and_however_hits_are_nested(method: str, tmp_path: Path) -> None:
+    options: Any = {"size": 30} if method in ("recursive", "fixed") else {}
+    batch = pychunk.parse(
+        [GUIDE, GUIDE.replace("Cats", "Owls"), GUIDE.replace("Cats", "Dogs")], "markdown", ids=[1, 2, 3]
+    )
+    with pychunk.Index.create(tmp_path / "it.idx") as made:
+        made.add(pychunk.segment(batch, method, max_tokens=30, min_tokens=0, vectors="sentence", **options))
+        everything = made.search("They eat fish.", k=1000)[0]
+        for way in ("subtree", "section"):
+            most = len(made.search("They eat fish.", k=1000, expansion=way)[0])
+            assert 3 <= most <= len(everything)
+            for k in range(1, most + 3):
+                found = made.search("They eat fish.", k=k, expansion=way)[0]
+                assert len(found) == min(k, most)
+                assert found[0].path is not None
+                passages = [(hit.document_id, each.chunk_index) for hit in found for each in hit.around]
+                assert len(set(passages)) == len(passages)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), max_size=12), st.integers(1, 6))
+def test_as_many_regions_are_read_as_it_takes(pairs: list[tuple[int, int]], k: int) -> None:
+    # Regions of a tree: two are disjoint, or one contains the other.
+    regions: list[tuple[int, int]] = []
+    for begin, size in pairs:
+        new = (begin, begin + size)
+        if all(new[1] <= a or b <= new[0] or (a <= new[0] and new[1] <= b) or (new[0] <= a and b <= new[1])
+               for a, b in regions):  # fmt: skip
+            regions.append(new)
+    counts = [len(set(outermost_by_search(regions[:n]))) for n in range(1, len(regions) + 1)]
+    assert needed(regions, k) == next((n for n, count in enumerate(counts, 1) if count == k), None)
 
 
 def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
