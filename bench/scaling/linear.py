@@ -96,6 +96,8 @@ BELOW = {
     "paragraphs in 500 elements": ("<div>" * 500, "<p>x</p>"), "ends in 500 elements": ("<span>" * 500, "</zz>x"),
     "blocks in 190 formats": ("".join(f"<b id={i}>" for i in range(190)), "<div>x</div>"),
     "items of a list": ("<ol reversed>", "<li>x"), "cells of a row": ("<table><tr>", "<td>x"),
+    "instructions in a table": ("<table>", "<?x>pike"), "scripts in a table": ("<table>", "<script>x</script>pike"),
+    "document types with ids": ("", "<!doctype html public 'a'>pike"), "cells and text": ("<table>", "<td>x</tr>pike"),
     "rows of a table": ("<table>", "<tr><td>x<td>y"), "one definition list": ("<dl>", "<dt>x<dd>y"),
     "a text that is told": (f"<meta name=description content='{'word ' * 12_000}'>", "<p>" + "worx " * 12),
 }  # fmt: skip

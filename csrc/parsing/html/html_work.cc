@@ -116,6 +116,8 @@ constexpr uint64_t kA = name_hash("a"), kP = name_hash("p"), kLi = name_hash("li
                    kPlaintext = name_hash("plaintext"), kHtml = name_hash("html"), kBody = name_hash("body"),
                    kSvg = name_hash("svg"), kMath = name_hash("math"), kAnnotation = name_hash("annotation-xml");
 
+constexpr std::string_view kDoctype = "<!doctype";
+
 constexpr bool is_tag_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
 constexpr bool is_tag_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
 
@@ -167,10 +169,21 @@ class Work {
     const bool in_rows = !open_.empty() && (open_.back().kind & kTablePart) && !is_foreign() && around != kTd &&
                          around != kTh && around != kCaption;
     if (!in_rows) {
-      text_ += static_cast<int64_t>(text.size());
+      append(text, text_, Stored::kText);
     } else if (!std::ranges::all_of(text, is_tag_space)) {  // it joins the text that was moved before the table
-      fostered_ += static_cast<int64_t>(text.size());
+      append(text, fostered_, Stored::kFostered);
     }
+  }
+
+  // The string that a parser stored last. Only this string can grow in place.
+  enum class Stored : uint8_t { kOther, kText, kFostered };
+
+  // Append text to earlier text. If a comment, attributes or other text were stored after the earlier text, the parser
+  // must copy it, and its memory never frees the copied text.
+  void append(std::string_view text, int64_t& length, Stored as) {
+    if (last_ != as) copied_ += length;
+    last_ = as;
+    length += static_cast<int64_t>(text.size());
   }
 
   struct Element {
@@ -198,7 +211,11 @@ class Work {
 
   size_t markup(size_t start) {
     const char next = page_[start + 1];
-    is_inserted_ = next == '!' || next == '?';
+    if (next == '!' || next == '?') {
+      // A document type between other text is ignored, so that the text after it continues the text before it.
+      is_inserted_ = name_hash(page_.substr(start, kDoctype.size())) != name_hash(kDoctype);
+      last_ = Stored::kOther;
+    }
     if (page_.substr(start).starts_with("<!--")) {  // "--!>" also ends it, but not with the dashes of its beginning
       ++work_.nodes;
       // one search for "-->" serves all comments before it that end with "--!>"
@@ -217,6 +234,7 @@ class Work {
     if (!is_tag_letter(page_[start + 1 + is_end])) {
       work_.nodes += is_end;  // a comment
       is_inserted_ = is_end;
+      if (is_end) last_ = Stored::kOther;
       if (is_end) return after(">", start + 2);
       reconstruct();
       return start + 1;
@@ -224,9 +242,7 @@ class Work {
     const Tag tag = read(start, is_end);
     if (kind_of(tag.name) == 0) name_seen(tag.name);  // also names of end tags, which parsers look up
     if (tag.end == page_.npos) return page_.size();
-    // A parser appends the text after an ignored tag to the text before it. If the tag's attributes are in memory right
-    // after the earlier text, that text cannot grow in place, and the parser must copy it.
-    if (tag.attributes > 0) copied_ += text_ + fostered_;
+    if (tag.attributes > 0) last_ = Stored::kOther;
     if (is_end) {
       end(tag);
       return tag.end;
@@ -303,6 +319,10 @@ class Work {
 
   void push(uint64_t name, uint32_t kind) {
     open_.push_back({name, kind, ++ids_});
+    if (name == kTable) {
+      fostered_outside_.push_back(std::exchange(fostered_, 0));
+      last_ = Stored::kOther;
+    }
     selects_ += name == kSelect && !(kind & kForeign);
     const bool marks = (kind & kScope) && !(kind & kForeign) && name != kSelect && name != kTable;
     if (marks) list_.push_back({0, 0, 0, true});
@@ -313,7 +333,11 @@ class Work {
     open_.pop_back();
     if (element.kind & kForeign) return;
     selects_ -= element.name == kSelect;
-    if (element.name == kTable) fostered_ = 0;
+    if (element.name == kTable) {
+      fostered_ = fostered_outside_.back();
+      fostered_outside_.pop_back();
+      last_ = Stored::kOther;
+    }
     if (element.kind & kFormatting) close_entry(element.id);
     const bool marks = (element.kind & kScope) && element.name != kSelect && element.name != kTable;
     if (!marks) return;
@@ -422,7 +446,11 @@ class Work {
       pop_to(find(tag.name, 0));
     } else if (kind & kTablePart) {
       const int64_t table = find(kTable, 0, kTemplate);
-      const int64_t found = find(tag.name, 0, kTemplate);
+      int64_t found = find(tag.name, 0, kTemplate);
+      if (found < table && tag.name == kTr) {  // a cell without <tr> is in a row, too
+        found = std::max(find(kTd, 0, kTemplate), find(kTh, 0, kTemplate));
+        if (found <= table) found = -1;
+      }
       if (found >= table && find(kSelect, 0) < found) pop_to(found);
     } else if (tag.name == kP) {
       if (!pop_to(find(tag.name, kScope, kButton))) ++work_.nodes;  // </p> alone stands for an empty paragraph
@@ -489,6 +517,7 @@ class Work {
       if (pop_to(find(kSelect, kScope)) && tag.name == kSelect) return tag.end;
     }
     if (kind & kRaw) {
+      last_ = Stored::kOther;
       is_inserted_ = selects_ == 0;
       is_over_ |= selects_ > 0 && tag.name != kScript;  // parsers differ in whether it is an element inside select
       const size_t end = raw_end(tag);
@@ -644,6 +673,8 @@ class Work {
   std::vector<Element> open_;
   std::vector<Entry> list_;
   int64_t text_ = 0, fostered_ = 0, copied_ = 0;  // bytes of continued text, of text before a table, and copied
+  std::vector<int64_t> fostered_outside_;         // `fostered_` of the tables around the innermost one
+  Stored last_ = Stored::kOther;
   int64_t ids_ = 0, copies_ = 0, options_ = 0, merged_ = 0, selects_ = 0, adoptions_ = 0;
   size_t comment_end_ = 0;
   std::unordered_set<uint64_t> names_;
