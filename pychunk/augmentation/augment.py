@@ -192,8 +192,9 @@ def augment(
 ) -> Any:
     """Return chunks with a column ``context``: text that an index searches in addition to the chunk's own.
 
-    ``text``, spans and ids do not change. :meth:`pychunk.Index.add` indexes the words of the context together with
-    those of the chunk. The text of a hit does not contain the context.
+    ``text``, spans and ids do not change. :meth:`pychunk.Index.add` indexes contexts with BM25 and vectors. BM25 counts
+    the words of the context together with those of the chunk. Each stored vector of the chunk includes the vector of
+    the context, with a weight of 0.3. The text of a hit does not contain the context.
 
     ``how`` is the source of the contexts, or a list of sources. The contexts of several sources follow one another. The
     sources are:

@@ -300,11 +300,35 @@ def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any
     return whole(texts, progress=progress).table
 
 
+def vectors_of_texts(texts: pa.Array, encoder: Any, options: dict[str, Any]) -> npt.NDArray[np.float32]:
+    """Return the vector of each of n texts, as a chunk with this text has it, float32[n, dim].
+
+    A blank text, or one without a word that the encoder knows, has the zero vector.
+
+    Args:
+        texts: The texts.
+        encoder: See :class:`Segmenter`.
+        options: ``placement`` and ``progress``. See :func:`pychunk.segment`.
+
+    Example:
+        >>> found = vectors_of_texts(pa.array(["Cats purr.", " "]), "static", {})
+        >>> (found**2).sum(axis=1).round(3).tolist()
+        [1.0, 0.0]
+    """
+    return _rows_of_vectors(_encoded(pa.table({"text": texts}), encoder, "chunk", options), len(texts))
+
+
+def _rows_of_vectors(found: pa.Table, count: int) -> npt.NDArray[np.float32]:
+    """Return the vector of each of ``count`` documents, from a table with at most one chunk for each."""
+    vectors = _one(found["vector"])
+    rows = np.zeros((count, vectors.type.list_size), np.float32)
+    rows[np.asarray(found["document_index"])] = np.asarray(vectors.flatten()).reshape(-1, rows.shape[1])
+    return rows
+
+
 def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
     found = _encoded(table, encoder, "chunk", options)
-    vectors = _one(found["vector"])
-    rows = np.zeros((table.num_rows, vectors.type.list_size), np.float32)
-    rows[np.asarray(found["document_index"])] = np.asarray(vectors.flatten()).reshape(len(vectors), -1)
+    rows = _rows_of_vectors(found, table.num_rows)
     column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
     metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
     return table.append_column("vector", column).replace_schema_metadata(metadata)

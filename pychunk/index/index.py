@@ -19,10 +19,10 @@ import pyarrow as pa
 from .._engine import native
 from .._util.lazy_imports import LazyModule, by_name
 from .._util.suggestions import with_replacements
-from ..defaults import SEARCH
+from ..defaults import CONTEXTS, SEARCH
 from ..encoders import registry
 from ..placement import Placement, PlacementLike
-from . import argument_checks, chunk_tables, creation, merge
+from . import argument_checks, chunk_tables, context_vectors, creation, merge
 from .add_result import AddResult
 from .dense import token_coverage
 from .levels import level_selection as by_level
@@ -37,6 +37,7 @@ from .stages import Stages
 from .store.document_digests import Digests
 from .store.index_folder import SCHEMA, Store, Verify
 from .store.metadata_columns import columns_not_given, with_columns_of_before, with_metadata
+from .store.part import Rows
 from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Index:
                 f"an index is opened by Index.open(path) or made by Index.create(path); got Index({store!r})"
             )
         where = Placement.of(placement)
-        self._is_new, self._placement_given = False, where
+        self._is_new, self._placement_given, self._warned_of_contexts = False, where, False
         self._encoder_name: str | Path | None = None
         self._store, self._encoder, self._threads = store, encoder, where.threads
         self._placement = where.for_models
@@ -155,6 +156,7 @@ class Index:
             if not store.exists():  # else another process was quicker
                 empty = {"chunks": 0, "sentences": 0, "removed": 0, "parts": [], "stored": {}, "files": {}}
                 head = {"schema": SCHEMA, "pychunk": native.version, "generation": 0}
+                head["context_weight"] = 0.0 if made is None else CONTEXTS.weight
                 store.commit({**head, "encoder": facts, "metric": "cosine", **options, **empty})
                 new = cls(store, made, where, accuracy)
                 new._is_new, new._encoder_name = True, encoder
@@ -279,7 +281,9 @@ class Index:
         ``recall``, with kind ``"pq"``, maps ``"sentences"`` and ``"chunks"`` to the recall of their codes: the share of
         the ten nearest vectors that a search found, measured for a sample when the codes were made. ``pooling``, in an
         index of levels, says how the vectors of nodes were computed: ``"tokens"`` for means weighted by tokens, or the
-        fingerprint of a compressor.
+        fingerprint of a compressor. ``context_weight`` is the weight of contexts in vectors
+        (:mod:`pychunk.index.context_vectors`). It is 0 if an older version of pychunk created the index, or the caller
+        passes its vectors.
         """
         facts = self._contents.store.manifest
         kept = ("pychunk", "encoder", "metric", "vectors", "dtype", "kind", "terms", "bm25", "chunks", "sentences")
@@ -291,6 +295,7 @@ class Index:
             **{name: facts[name] for name in kept},
             **recall,
             **pooling,
+            "context_weight": facts.get("context_weight", 0.0),
             "removed": facts["removed"],
             "bytes": sum(sizes),
         }
@@ -434,7 +439,7 @@ class Index:
             table = chunk_tables.encode_chunks(
                 table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given
             )
-        rows = chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"])
+        rows = self._with_contexts(chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"]))
         if self._encoder is not None:
             rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
         pooling = chunk_tables.pooling(table) if self._contents.layout.pooled else None
@@ -454,6 +459,19 @@ class Index:
         replaced = len(self._contents.add(rows, keys, late, documents, uuids=chunk_tables.of_uuids(table)))
         self._contents.pooling = pooling or self._contents.pooling
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
+
+    def _with_contexts(self, rows: Rows) -> Rows:
+        """Return rows whose vectors include those of their contexts. Warn once if contexts cannot change vectors."""
+        weight = self._store.manifest.get("context_weight", 0.0)
+        said = context_vectors.without_effect(self._contents.layout, self._encoder, weight)
+        if said is None:
+            return context_vectors.with_contexts(
+                rows, self._encoder_name, self._encoder, weight, placement=self._placement_given
+            )
+        if not self._warned_of_contexts and context_vectors.has_contexts(rows.table):
+            self._warned_of_contexts = True
+            warnings.warn(said, stacklevel=3)
+        return rows
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
         """Remove documents by id, or single chunks by chunk id, and return the number of removed chunks.

@@ -29,8 +29,9 @@ from .manifest_values import OWN, fault
 #: releases of pychunk cannot read. Version 3 adds vectors in 8 bits. Version 4 adds options of the analyzer. Version 5
 #: adds contexts (:mod:`.context_column`). Version 6 adds integers of 32 bits
 #: (:mod:`pychunk.index.files.int32_columns`). Version 7 renames columns
-#: (:data:`pychunk._engine.data.columns.FORMER`).
-SCHEMA = 7
+#: (:data:`pychunk._engine.data.columns.FORMER`). Version 8 adds the weight of contexts in vectors
+#: (:mod:`pychunk.index.context_vectors`). An older release would add chunks without it.
+SCHEMA = 8
 MANIFEST, LOCK = "manifest.json", "lock"
 #: The file in which ``pychunk index`` records the input files that it has read. It does not belong to the index itself.
 SEEN = "seen.bin"

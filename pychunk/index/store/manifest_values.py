@@ -133,6 +133,7 @@ _NEEDED: dict[str, Check] = {
 }
 _OPTIONAL: dict[str, Check] = {
     "ids": _one_of(None, "uuid"),
+    "context_weight": _number(0, 1000),
     "notes": _mapping(_text),
     "pooling": _text,
     "headers": _mapping(_pair(_CRC, _CRC)),

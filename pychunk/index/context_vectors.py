@@ -1,0 +1,114 @@
+"""The vectors of contexts, which an index adds to the stored vectors of its chunks.
+
+A chunk of a leaflet may say *take it with food* without naming the medicine, which its context names. Each stored
+vector ``v`` of such a chunk becomes ``normalize(v + weight * c)``. ``c`` is the unit vector of the chunk's context, by
+the index's own encoder. The weight is in the index's manifest. New indexes get ``CONTEXTS.weight`` of
+:mod:`pychunk.defaults`, where its measurements are, too. An index of an older version has no weight, and its vectors
+never include contexts.
+
+The context is encoded by itself, in the same way as a chunk with its text. A transformer therefore does not read it
+together with the text of the chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine.arrow import compute as pc
+from . import chunk_tables
+from .dense import token_coverage
+from .store import context_column
+from .store.part import Layout, Rows
+
+F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+
+#: The number of vectors that are changed at a time, so that the copies that this needs stay small.
+_BLOCK = 8192
+
+
+def has_contexts(table: pa.Table) -> bool:
+    """Return whether any chunk has a context that is not empty.
+
+    Example:
+        >>> own = context_column.marked(pa.table({"text": ["Food.", "Sea."], "context": ["", "Compass"]}))
+        >>> has_contexts(own), has_contexts(own.slice(0, 1)), has_contexts(own.drop_columns(["context"]))
+        (True, False, False)
+    """
+    if not context_column.is_in(table.schema):
+        return False
+    return bool(pc.any(pc.not_equal(table[context_column.CONTEXT], "")).as_py())
+
+
+def without_effect(layout: Layout, encoder: Any, weight: float) -> str | None:
+    """Return what the user must know if contexts do not change the vectors of an index, or None if they do.
+
+    Args:
+        layout: The layout of the index.
+        encoder: The encoder of the index, or None.
+        weight: The weight of contexts in the vectors of the index.
+    """
+    if encoder is not None and weight:
+        return None
+    effect = "count for BM25 only, not for vectors" if layout.analyzer else "have no effect, as it has no BM25 either"
+    if encoder is None:
+        return (
+            f"the index was created without an encoder (encoder=None), so the contexts of chunks {effect}: create an "
+            "index with an encoder, or pass vectors of each chunk's context and text"
+        )
+    return (
+        f"an older version of pychunk created the index, and its vectors do not include contexts, so the contexts of "
+        f"chunks {effect}: build the index again"
+    )
+
+
+def with_contexts(rows: Rows, names: Any, encoder: Any, weight: float, **options: Any) -> Rows:
+    """Return rows in which the vectors of each chunk that has a context include the vector of this context.
+
+    Each distinct context is encoded once. Vectors do not change, not even in their last bit, if the chunk has no
+    context or the encoder hardly knows its words. Zero vectors stay zero, so that no search by vectors finds them.
+
+    Args:
+        rows: Rows with unit vectors.
+        names: The name or directory of the index's encoder.
+        encoder: The same encoder, loaded.
+        weight: The weight of the vector of a context relative to that of the text.
+        **options: ``placement``. See :func:`pychunk.segment`.
+    """
+    if not weight or not has_contexts(rows.table):
+        return rows
+    column = rows.table[context_column.CONTEXT].combine_chunks().dictionary_encode()
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    texts, code = column.dictionary, np.asarray(column.indices, np.int64)
+    found = chunk_tables.vectors_of_texts(texts, names, options)
+    found[token_coverage.unread(encoder, pa.chunked_array([texts]))] = 0
+    found *= np.float32(weight)
+    pooled, sentences = rows.pooled, rows.sentences
+    if pooled is not None:
+        pooled = _mixed(pooled, code, found)
+    if sentences is not None and rows.offsets is not None:
+        sentences = _mixed(sentences, np.repeat(code, np.diff(rows.offsets)), found)
+    return replace(rows, pooled=pooled, sentences=sentences)
+
+
+def _mixed(vectors: F32, code: I64, contexts: F32) -> F32:
+    """Return n vectors plus the weighted vectors of their contexts, scaled to unit length, float32[n, dim].
+
+    Args:
+        vectors: The vectors, float32[n, dim].
+        code: The number of each vector's context, int64[n].
+        contexts: The vectors of m contexts times their weight, float32[m, dim]. A row of zeros changes nothing.
+    """
+    out = np.array(vectors, np.float32)
+    known = (contexts != 0).max(axis=1)
+    for begin in range(0, len(out), _BLOCK):
+        own = code[begin : begin + _BLOCK]
+        chosen = begin + np.flatnonzero(known[own] & out[begin : begin + _BLOCK].any(axis=1))
+        sums = out[chosen] + contexts[code[chosen]]
+        out[chosen] = sums / np.sqrt((sums * sums).sum(axis=1, keepdims=True))
+    return out
