@@ -567,6 +567,7 @@ _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
     "page_breaks": lambda columns: columns.get("page_breaks"),
     "boxes": lambda columns: columns.get("boxes"),
+    "holes": lambda columns: None,  # pychunk.levels.node_rows adds this column.
     "parent": _parents,
     "path": _paths,
     "sections": _sections_of,

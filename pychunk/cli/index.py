@@ -102,7 +102,8 @@ def index(
         typer.Option(
             metavar="LEVEL,...",
             help="Levels at which to index documents, from fine to coarse, such as "
-            "sentence,paragraph,section,document. The index remembers them. HTML pages need --reader noise=off.",
+            "sentence,paragraph,section,document. The index remembers them. Removed text, such as page headers, "
+            "is in no node.",
         ),
     ] = None,
     pooling: Annotated[

@@ -13,6 +13,7 @@ from .._engine.data.cuts import Cuts
 from .._engine.data.ragged import offsets_of
 from .._util.lazy_imports import by_name
 from .level_names import Level
+from .removed_sentences import Holes, KeptSentences, holes_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -36,6 +37,10 @@ class Hierarchy:
     nodes of the finer level. A node with a single child is the same node as that child, at one more level. It is stored
     once, with a range of levels.
 
+    Removed spans are sentences, too, but they count as no text. Their sentences have no tokens and are in no vector. No
+    node begins with one, except the first node of a document and the sentence itself. A node is the same node as its
+    child if all other children are removed sentences.
+
     Attributes:
         levels: The names of levels, or numbers of tokens. The finest is ``"sentence"``.
         doc_offsets: The first sentence of each document, then n, int64[k + 1].
@@ -51,6 +56,7 @@ class Hierarchy:
         first_document: The row of the first document.
         metadata: The metadata of a chunk table: the method, the options, and the fingerprints of the encoder and
             compressor.
+        removed: Whether each sentence is removed, bool[n], or None if no sentence is.
 
     Example:
         >>> import pychunk
@@ -72,6 +78,7 @@ class Hierarchy:
     ids: pa.Array | None = None
     first_document: int = 0
     metadata: dict[str, Any] = field(default_factory=dict)
+    removed: Flags | None = None
 
     def __len__(self) -> int:
         """Return the number of nodes, each counted once, whatever its levels."""
@@ -169,7 +176,8 @@ class Hierarchy:
         """Return the vectors of the nodes of a level, float32[m, d], of unit length.
 
         They are token-weighted means of the nodes' sentences, or the vectors that ``pooling=`` computed from the
-        sentences. The array is a copy if some of the nodes are also at a finer level.
+        sentences. The vector of a node without text, such as a removed sentence, is 0. The array is a copy if some of
+        the nodes are also at a finer level.
 
         Raises:
             ValueError: The hierarchy was made without vectors.
@@ -201,7 +209,7 @@ class Hierarchy:
         return self._characters[first[:-1]], self._ends(first, self._characters, self._document_characters)
 
     def token_counts(self, level: Level) -> I64:
-        """Return the token count of each node, which is the sum of its sentences' counts, int64[m].
+        """Return the token count of each node, the sum over its sentences that are not removed, int64[m].
 
         Raises:
             ValueError: No tokens were counted.
@@ -213,7 +221,20 @@ class Hierarchy:
         return out
 
     def texts_of(self, level: Level) -> list[str]:
-        """Return the text of each node without white space at its ends."""
+        r"""Return the text of each node without white space at its ends and without removed sentences.
+
+        A blank line takes the place of removed sentences if they contain a line break or are next to one, else a space
+        does. The text of a removed sentence is empty.
+
+        Example:
+            >>> import pychunk
+            >>> columns = {"removed": [[(10, 17), (27, 33)]]}
+            >>> text = "Cats purr [edit]  by day.\n\nPage 1\n\nDogs bark."
+            >>> pychunk.segment_levels([text], ["document"], columns=columns).texts_of("document")
+            ['Cats purr by day.\n\nDogs bark.']
+        """
+        if self.removed is not None:
+            return self._kept_texts(self.first(level))
         start, end = self.spans_in_bytes(level)
         text, offsets = flat_text(self.texts)
         base = offsets[self.documents_of(level) - self.first_document]
@@ -292,6 +313,50 @@ class Hierarchy:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def _kept_texts(self, first: I64) -> list[str]:
+        """Return the text of each node without removed sentences."""
+        assert self.removed is not None
+        text, (start, end) = flat_text(self.texts)[0], self._bounds
+        holes = self._holes
+        begins, ends, breaks = (each.tolist() for each in (holes.first, holes.last, holes.breaks))
+        lower, upper = np.searchsorted(holes.last, first[:-1], "right"), np.searchsorted(holes.first, first[1:])
+        out = []
+        for a, b, low, high in zip(
+            first[:-1].tolist(), first[1:].tolist(), lower.tolist(), upper.tolist(), strict=True
+        ):
+            found, joint, at = "", "", a
+            for hole in range(low, high + 1):
+                stop = begins[hole] if hole < high else b
+                piece = text[start[at] : end[stop - 1]].tobytes().decode().strip() if at < stop else ""
+                found += f"{joint if found and piece else ''}{piece}"
+                if hole < high:
+                    joint, at = "\n\n" if breaks[hole] else " ", ends[hole]
+            out.append(found)
+        return out
+
+    @functools.cached_property
+    def _holes(self) -> Holes:
+        assert self.removed is not None
+        return holes_of(flat_text(self.texts)[0], *self._bounds, self.removed, self.doc_offsets)
+
+    @functools.cached_property
+    def _kept(self) -> KeptSentences:
+        removed = np.zeros(len(self.sentence_bytes), np.bool_) if self.removed is None else self.removed
+        return KeptSentences(removed, self.doc_offsets)
+
+    def _kept_children(self, place: int) -> tuple[I64, I64]:
+        """Return the number of children that are not only removed sentences, and the first of them, int64[m] each.
+
+        The first child of all takes its place in a node of removed sentences alone.
+        """
+        children = self._children[place]
+        if self.removed is None:
+            return np.diff(children), children[:-1]
+        has_text = np.diff(self._kept.before[self.firsts[place - 1]]) > 0
+        before, kept = offsets_of(has_text), np.flatnonzero(has_text)
+        counts = np.diff(before[children])
+        return counts, np.where(counts > 0, np.append(kept, 0)[before[children[:-1]]], children[:-1])
+
     @functools.cached_property
     def _children(self) -> tuple[I64, ...]:
         pairs = zip(self.firsts[:-1], self.firsts[1:], strict=True)
@@ -300,7 +365,7 @@ class Hierarchy:
     @functools.cached_property
     def _stored(self) -> tuple[Flags, ...]:
         finest = np.ones(len(self.firsts[0]) - 1, np.bool_)
-        return finest, *(np.diff(children) > 1 for children in self._children[1:])
+        return finest, *(self._kept_children(place)[0] > 1 for place in range(1, len(self.levels)))
 
     @functools.cached_property
     def _bases(self) -> I64:
@@ -312,7 +377,7 @@ class Hierarchy:
         out: list[I64] = []
         for place, (stored, base) in enumerate(zip(self._stored, self._bases, strict=False)):
             numbers: I64 = base + np.cumsum(stored) - 1
-            out.append(numbers if place == 0 else np.where(stored, numbers, out[-1][self._children[place][:-1]]))
+            out.append(numbers if place == 0 else np.where(stored, numbers, out[-1][self._kept_children(place)[1]]))
         return tuple(out)
 
     @functools.cached_property

@@ -22,6 +22,7 @@ from .compressor import Compressor, compressor_for
 from .hierarchy import Hierarchy
 from .level_boundaries import joined, nested
 from .level_names import Level, check_levels
+from .removed_sentences import KeptSentences, removed_sentences, with_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     I64 = npt.NDArray[np.int64]
     F32 = npt.NDArray[np.float32]
+    Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class HierarchyPart:
     firsts: list[I64]
     tokens: I64 | None
     vectors: list[F32] | None
+    removed: Flags | None = None
 
 
 def hierarchy_by(
@@ -70,9 +73,9 @@ def hierarchy_by(
         first_document: The number of the first document.
 
     Raises:
-        ValueError: The levels are unknown, out of order or not nested, or a document has removed spans. Or ``overlap``
-            is passed with level ``group``, whose nodes are the method's chunks. Or the pooling is unknown, or its
-            compressor was made for the vectors of another encoder.
+        ValueError: The levels are unknown, out of order or not nested. Or ``overlap`` is passed with level ``group``,
+            whose nodes are the method's chunks. Or the pooling is unknown, or its compressor was made for the vectors
+            of another encoder.
 
     Example:
         >>> from pychunk import Segmenter
@@ -144,7 +147,7 @@ def hierarchy_of(
             made for the encoder of these vectors. If it is None, the vectors are means weighted by tokens.
 
     Raises:
-        ValueError: Chunks of the level ``group`` overlap, or a document has removed text.
+        ValueError: Chunks of the level ``group`` overlap.
     """
     if compressor is not None:
         metadata = {**metadata, "pooling": compressor.fingerprint}
@@ -162,7 +165,18 @@ def hierarchy_of(
         texts.ids,
         first_document,
         metadata,
+        _removed(parts),
     )
+
+
+def _removed(parts: Sequence[HierarchyPart]) -> Flags | None:
+    """Return whether each sentence of all parts is removed, or None if no sentence is."""
+    if all(part.removed is None for part in parts):
+        return None
+    of_parts = [
+        np.zeros(len(part.sentence_bytes), np.bool_) if part.removed is None else part.removed for part in parts
+    ]
+    return _all(of_parts, np.bool_)
 
 
 def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
@@ -171,28 +185,17 @@ def _all(arrays: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, kind)
 
 
-#: The reasons of removed spans that have no words (:mod:`pychunk.parsing.badges`). Nodes may keep such spans.
-_WORDLESS = frozenset(("badge", "markup"))
-
-
 def part_of(
     levels: tuple[Level, ...], request: Request, engine: Engine, models: Models, compressor: Compressor | None = None
 ) -> HierarchyPart:
     """Return the levels of the documents of one request.
 
     Raises:
-        ValueError: Spans are removed or chunks overlap. The nodes of a level must cover documents without gaps or
-            overlap.
+        ValueError: Chunks overlap. The nodes of a level must cover documents without overlap.
     """
     plan = request.plan
-    removed = request.features.removed
-    if removed is not None and _WORDLESS.issuperset(removed.reason):
-        request = request.with_(removed=None)  # Badges and tags of Markdown have no content.
-    elif removed is not None:
-        raise ValueError(
-            "levels= cannot be combined with the column removed, because levels tile documents. Cut the text to remove "
-            "beforehand, or read whole pages of HTML with noise='off' (--reader noise=off)"
-        )
+    if request.features.removed is not None:
+        request = request.with_(removed=with_words(request.features.removed))
     if plan.overlap and "group" in levels:
         raise ValueError(f"level 'group' takes no overlap: levels tile documents; got overlap={plan.overlap}")
     wants_vectors = plan.chunk_vectors or plan.sentence_vectors
@@ -203,11 +206,17 @@ def part_of(
         done = models.with_token_counts(done)
     features = done.features
     doc_offsets = features.doc_offsets
+    removed = removed_sentences(features)
     tokens = None if features.token_counts is None else features.token_counts.flat()
+    if removed is not None and tokens is not None:
+        tokens = np.where(removed, 0, tokens)
 
     def windows(sizes: list[int]) -> list[I64]:
         assert tokens is not None
-        return engine.token_windows(tokens, doc_offsets, sizes)
+        if removed is None:
+            return engine.token_windows(tokens, doc_offsets, sizes)
+        kept = KeptSentences(removed, doc_offsets)
+        return engine.token_windows(tokens[kept.numbers], kept.doc_offsets, sizes)
 
     def chunks() -> dict[str, I64]:
         bare = done.with_(plan=plan.with_(chunk_vectors=False, sentence_vectors=False, summaries_out=False))
@@ -220,14 +229,17 @@ def part_of(
         chunks=chunks,
         windows=windows,
         first_row=request.first_row,
+        removed=removed,
     )
     vectors = None
     if wants_vectors:
         held = features.table_vectors if features.table_vectors is not None else features.vectors
         assert held is not None
         assert tokens is not None
-        vectors = level_vectors(held.flat(), tokens, doc_offsets, firsts, engine, done.threads, compressor)
-    return HierarchyPart(np.diff(doc_offsets), features.given("sentences").flat(), firsts, tokens, vectors)
+        vectors = level_vectors(
+            held.flat(), tokens, doc_offsets, firsts, engine, done.threads, compressor, removed=removed
+        )
+    return HierarchyPart(np.diff(doc_offsets), features.given("sentences").flat(), firsts, tokens, vectors, removed)
 
 
 def level_vectors(
@@ -238,12 +250,20 @@ def level_vectors(
     engine: Engine,
     threads: int,
     compressor: Compressor | None = None,
+    *,
+    removed: Flags | None = None,
 ) -> list[F32]:
     """Return for each level the vectors of the nodes that it stores.
 
     The finest level has the vectors of the sentences. The vectors of other levels are weighted sums of sentence
-    vectors, scaled to unit length, or the vectors that the compressor computes from the sentences.
+    vectors, scaled to unit length, or the vectors that the compressor computes from the sentences. The vectors of
+    removed sentences are 0 and are in no other vector.
     """
+    if removed is not None:
+        kept = KeptSentences(removed, doc_offsets)
+        own = (sentences[kept.numbers], weights[kept.numbers], kept.doc_offsets, kept.firsts(firsts))
+        made = level_vectors(*own, engine, threads, compressor)
+        return [np.where(removed[:, None], np.float32(0), sentences), *made[1:]]
     spans = []
     for finer, coarser in itertools.pairwise(firsts):
         several = np.diff(np.searchsorted(finer, coarser)) > 1

@@ -40,6 +40,8 @@ def table_of(found: Hierarchy) -> pa.Table:
     - ``start``, ``end``: The span in characters. The nodes of a level cover their document without gaps.
     - ``start_byte``, ``end_byte``: The span in bytes.
     - ``tokens``: The token count.
+    - ``removed``: True for removed sentences, null for nodes of several sentences. The column exists only if a sentence
+      is removed.
     - ``text``: The text of a node that is a sentence. For other nodes it is null, because they consist of sentences.
     - ``vector``: The vector of the node.
     """
@@ -69,6 +71,8 @@ def table_of(found: Hierarchy) -> pa.Table:
         columns |= {name: primitive(values[own]) for name, values in spans.items()}
         counted = found.tokens is not None
         columns["tokens"] = primitive(found.token_counts(level)[own]) if counted else pa.nulls(len(node), pa.int64())
+        if found.removed is not None:
+            columns["removed"] = pa.array(found.removed) if place == 0 else pa.nulls(len(node), pa.bool_())
         columns["text"] = _texts(found) if place == 0 else pa.nulls(len(node), pa.large_string())
         if found.stored_vectors is not None:
             columns["vector"] = vectors(found.stored_vectors[place])
@@ -144,6 +148,10 @@ def hierarchy_from(table: Any) -> Hierarchy:
             f"the table does not hold the sentences of its {documents} documents: rows are missing or occur twice"
         )
     firsts = [np.append(np.sort(place[(low <= level) & (level <= high)]), n) for level in range(len(levels))]
+    removed = None
+    if "removed" in table.column_names:
+        removed = np.asarray(table["removed"].combine_chunks().slice(0, n).cast(pa.bool_()).to_numpy(False), np.bool_)
+        firsts = [np.arange(n + 1), *(_from_starts(first, doc_offsets) for first in firsts[1:])]
     lengths = np.diff(offsets_of(_bytes(table, finest))[doc_offsets])
     metadata = json.loads((table.schema.metadata or {}).get(b"pychunk", b"{}"))
     tokens = _whole(table, "tokens")[finest] if facts["counted"] else None
@@ -158,7 +166,18 @@ def hierarchy_from(table: Any) -> Hierarchy:
         _ids(table, row[finest], doc_offsets) if "document_id" in table.column_names else None,
         int(facts["first_document"]),
         metadata,
+        removed,
     )
+
+
+def _from_starts(first: I64, doc_offsets: I64) -> I64:
+    """Return the first sentences of nodes, whose first in each document is moved to the document's start.
+
+    A node is stored as its child with text, which removed sentences may precede.
+    """
+    row = np.searchsorted(doc_offsets, first[:-1], "right") - 1
+    leads = np.diff(row, prepend=-1) > 0
+    return np.append(np.where(leads, doc_offsets[row], first[:-1]), first[-1])
 
 
 def _whole(table: pa.Table, name: str) -> I64:

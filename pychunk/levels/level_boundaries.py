@@ -12,6 +12,7 @@ import numpy as np
 
 from .._engine.data.features import PARAGRAPH_START, Features
 from .._engine.data.ragged import offsets_of
+from .removed_sentences import KeptSentences, holes_of, kept_starts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -106,6 +107,25 @@ def paragraph_starts(features: Features, tied: npt.NDArray[np.uint8]) -> Flags:
     return starts
 
 
+def bridged(paragraphs: Flags, features: Features, removed: Flags, headings: Headings) -> Flags:
+    """Return whether a paragraph begins at each sentence, bool[n], if removed sentences are no text.
+
+    The engine begins a paragraph at each end of a removed span. Here, the paragraph before a hole continues after it,
+    unless the hole has a line break inside or around it. After a heading, the text below it continues the heading's
+    paragraph in any case.
+    """
+    bounds, doc_offsets = features.bounds, features.doc_offsets
+    holes = holes_of(features.text, bounds[:-1], bounds[1:], removed, doc_offsets)
+    level = np.zeros(len(removed) + 1, np.int64)
+    level[headings.first + np.repeat(doc_offsets[:-1], np.diff(headings.offsets))] = headings.level
+    inner = ~np.isin(holes.first, doc_offsets) & ~np.isin(holes.last, doc_offsets)
+    before, after = holes.first[inner] - 1, holes.last[inner]
+    headed = (level[before] > 0) & ((level[after] == 0) | (level[after] > level[before]))
+    out = paragraphs & ~removed
+    out[after] = holes.breaks[inner] & ~headed
+    return out
+
+
 def nested(
     levels: Sequence[Level],
     features: Features,
@@ -114,14 +134,29 @@ def nested(
     chunks: Callable[[], dict[str, npt.NDArray[np.int64]]],
     windows: Callable[[list[int]], list[I64]],
     first_row: int,
+    removed: Flags | None = None,
 ) -> list[I64]:
-    """Return, for each level from fine to coarse, the first sentences of its nodes, then the number of sentences."""
+    """Return, for each level from fine to coarse, the first sentences of its nodes, then the number of sentences.
+
+    Args:
+        levels: The levels, from fine to coarse.
+        features: The features of k documents with n sentences.
+        headings: A function that finds the headings of the documents.
+        chunks: A function that makes the chunks of the level ``"group"``.
+        windows: A function that returns, for each of several sizes in tokens, the first sentences of windows. It
+            counts only sentences that are not removed.
+        first_row: The number of the first document.
+        removed: Whether each sentence is removed, bool[n], or None if no sentence is. No node begins with a removed
+            sentence, except the first node of a document.
+    """
     sizes = [level for level in levels if isinstance(level, int)]
     made: dict[Level, Flags] = {}
     if {"paragraph", "subsection", "section"} & set(levels):
         found = headings()
         made["section"], made["subsection"] = section_starts(found, features.doc_offsets)
         made["paragraph"] = paragraph_starts(features, found.tied)
+        if removed is not None:
+            made["paragraph"] = bridged(made["paragraph"], features, removed, found)
     if "page" in levels:
         made["page"] = page_starts(features)
     if "group" in levels:
@@ -129,7 +164,9 @@ def nested(
     n = int(features.doc_offsets[-1])
     for size, first in zip(sizes, windows(sizes) if sizes else [], strict=True):
         made[size] = np.zeros(n, np.bool_)
-        made[size][first] = True
+        made[size][first if removed is None else KeptSentences(removed, features.doc_offsets).of_all(first)] = True
+    if removed is not None:
+        made = {level: kept_starts(starts, removed, features.doc_offsets) for level, starts in made.items()}
     out: list[I64] = []
     starts = document_starts(features.doc_offsets)
     for level in reversed(levels):

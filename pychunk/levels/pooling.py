@@ -50,17 +50,22 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
         return mean
     if pooling == "compressor":
         return _compressed(found, level, mean, threads)
+    kept = found._kept
+    first = kept.before[found.first(level)]  # Of each node, only the sentences with text count.
     if pooling == "length":
         start, end = found.spans_in_bytes("sentence")
-        first = found.first(level)
-        spans = [(first[:-1], first[1:])]
-        vectors = found.vectors("sentence")
-        return engines.engine().span_vectors(vectors, end - start, found.doc_offsets, spans, threads=threads)[0]
+        has_text = np.diff(first) > 0
+        spans = [(first[:-1][has_text], first[1:][has_text])]
+        own = (found.vectors("sentence")[kept.numbers], (end - start)[kept.numbers], kept.doc_offsets)
+        out = np.zeros_like(mean)
+        out[has_text] = engines.engine().span_vectors(*own, spans, threads=threads)[0]
+        return out
     finer = found.levels[place - 1]
     vectors, children = found.vectors(finer), found.children(level)
     if pooling == "first":
-        return vectors[children[:-1]]
+        return vectors[found._kept_children(place)[1]]
     near = np.einsum("ij,ij->i", vectors, mean[found.parents(finer)], dtype=np.float64)
+    near[np.diff(kept.before[found.first(finer)]) == 0] = -np.inf
     order = np.lexsort((np.arange(len(near)), -near, found.parents(finer)))
     return vectors[order[children[:-1]]]
 
@@ -69,10 +74,11 @@ def _compressed(found: Hierarchy, level: Level, mean: F32, threads: int) -> F32:
     """Return the vectors of the shipped compressor. A node of one sentence keeps the vector of the sentence."""
     model = shipped_for(found.metadata.get("vector_encoder"))
     assert found.tokens is not None  # The means were weighted by token counts, so tokens were counted.
-    first = found.first(level)
+    kept = found._kept
+    first = kept.before[found.first(level)]
     out: F32 = mean.copy()
     several = np.diff(first) > 1
     spans = [(first[:-1][several], first[1:][several])]
-    vectors = found.vectors("sentence")
-    out[several] = model.vectors(vectors, found.tokens, found.doc_offsets, spans, engines.engine(), threads)[0]
+    own = (found.vectors("sentence")[kept.numbers], found.tokens[kept.numbers], kept.doc_offsets)
+    out[several] = model.vectors(*own, spans, engines.engine(), threads)[0]
     return out

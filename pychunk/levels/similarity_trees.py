@@ -13,6 +13,7 @@ import numpy as np
 from .._engine import engine as engines
 from .hierarchy import Hierarchy
 from .hierarchy_builder import level_vectors
+from .removed_sentences import KeptSentences
 
 if TYPE_CHECKING:
     from .level_names import Level
@@ -53,7 +54,13 @@ def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentenc
     place = found.place(base)
     vectors, tokens = found.vectors("sentence"), found.token_counts("sentence")
     first, engine = found.firsts[place], engines.engine()
-    made = engine.agglomerate(vectors, tokens, found.doc_offsets, first, int(branching), threads=threads)
+    if found.removed is None:
+        made = engine.agglomerate(vectors, tokens, found.doc_offsets, first, int(branching), threads=threads)
+    else:
+        kept = KeptSentences(found.removed, found.doc_offsets)
+        own = (vectors[kept.numbers], tokens[kept.numbers], kept.doc_offsets)
+        trees = engine.agglomerate(*own, kept.firsts([first])[0], int(branching), threads=threads)
+        made = [kept.of_all(each) for each in trees]
     trees = [np.append(level, found.doc_offsets[-1]) for level in made]
     firsts = (*((found.firsts[0],) if place else ()), first, *trees)
     names: tuple[Level, ...] = (*(("sentence",) if place else ()), found.levels[place])
@@ -64,8 +71,9 @@ def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentenc
         firsts,
         found.texts,
         found.tokens,
-        tuple(level_vectors(vectors, tokens, found.doc_offsets, firsts, engine, threads)),
+        tuple(level_vectors(vectors, tokens, found.doc_offsets, firsts, engine, threads, removed=found.removed)),
         found.ids,
         found.first_document,
         {**found.metadata, "tree": {"branching": int(branching), "base": base}},
+        found.removed,
     )

@@ -133,15 +133,6 @@ def test_levels_are_remembered(tmp_path: Path, documents: Path) -> None:
     assert "2 kept" in run(*build, "-m", "sentence")
 
 
-def test_pages_of_html_have_levels_once_nothing_is_left_out_of_them(tmp_path: Path) -> None:
-    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
-    page = "<html><body><nav><a href='/'>Home</a> <a href='/b'>Contact</a></nav><p>Cats purr by day.</p></body></html>"
-    (tmp_path / "page.html").write_text(page)
-    build = ("index", tmp_path / "page.html", "-o", tmp_path / "page.idx", "--levels", "sentence,document", "--reader")
-    assert "--reader noise=off" in refused(*build, "noise=rules")
-    assert "1 document added" in run(*build, "noise=off")
-
-
 def test_options_of_cutting_are_refused_with_chunks(tmp_path: Path) -> None:
     pychunk.segment("One.").write(tmp_path / "chunks.parquet")
     told = refused("index", tmp_path / "chunks.parquet", "-o", tmp_path / "a.idx", "-m", "semantic")

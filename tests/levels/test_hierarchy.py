@@ -250,15 +250,12 @@ def test_levels_that_are_refused(levels: object, says: str) -> None:
 
 
 def test_what_levels_cannot_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="levels= cannot be combined with the column removed"):
-        pychunk.segment_levels("One. Two.", ["document"], columns={"removed": [(0, 4)]})
     text = "# A\n\n[![build](https://a.example/b.svg)](https://ci.example)\n\nText."
     badge = [(5, 60, "badge", 1.0)]
     assert text[5:60].startswith("[![")
     made = pychunk.segment_levels(text, ["document"], columns={"removed": [badge]})  # has no words: it stays
     assert text in made.chunks().texts
-    with pytest.raises(ValueError, match="levels= cannot be combined with the column removed"):
-        pychunk.segment_levels(text, ["document"], columns={"removed": [[(5, 60, "hidden", 1.0)]]})
+    assert made.removed is None
     with pytest.raises(ValueError, match="no overlap"):
         pychunk.segment_levels("One. Two.", ["group"], "fixed", size=20, overlap=5)
     with pytest.raises(ValueError, match=r"takes no metadata_columns=, which only segment"):

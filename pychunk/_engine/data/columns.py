@@ -92,6 +92,10 @@ class ChunkFields:
         default=None,
         metadata=_about("page and sides of its blocks, in points", when="there are pages and blocks"),
     )
+    holes: list[dict[str, int]] | None = field(
+        default=None,
+        metadata=_about("spans of the removed text inside it", when="it is a node of levels with removed spans"),
+    )
     parent: int | None = field(
         default=None,
         metadata=_about("position in the document of its parent chunk", when=_HEADINGS),
