@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..chunks.holes import texts_without_holes
 from ..defaults import CONTEXTS
 from . import context_windows
 
@@ -38,8 +39,8 @@ class Document:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The texts of the document's chunks."""
-        found: list[str] = self.chunks["text"].to_pylist()
+        """The texts of the document's chunks, without removed text inside nodes of levels."""
+        found: list[str] = texts_without_holes(self.chunks).to_pylist()
         return found
 
     def excerpt(self, window: int = CONTEXTS.ends) -> str:

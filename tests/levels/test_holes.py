@@ -376,3 +376,35 @@ def test_web_pages_have_all_levels(tmp_path: Path) -> None:
         files.append(tmp_path / f"{number}.html")
         files[-1].write_bytes(html)
     check_real(pychunk.read(files), len(files), cleaned=40)
+
+
+def test_an_index_counts_no_words_of_holes_after_it_is_rewritten(tmp_path: Path) -> None:
+    holed = [("Cats purr. Gone menu. Mice hide.", [(11, 21)]), ("Dogs bark. Gone home. They dig.", [(11, 21)])]
+    texts, spans = parted(holed)
+    found = pychunk.segment_levels(
+        texts, ["document"], vectors="chunk", ids=["cats", "dogs"], columns={"removed": spans}
+    )
+    with pychunk.Index.create(tmp_path / "made.idx", vectors="chunk") as made_index:
+        made_index.add(found.chunks())
+        made_index.add(pychunk.segment_levels("Rain falls.", ["document"], vectors="chunk", ids=["rain"]).chunks())
+        made_index.save()
+        made_index.remove(["cats", "rain"])  # More than half of the rows, so that saving writes the others again.
+        made_index.save()
+    with pychunk.Index.open(tmp_path / "made.idx", verify=True) as opened:
+        assert not opened.search("gone", mode="sparse")[0]
+        hit = opened.search("bark dig", k=1, mode="sparse")[0][0]
+        assert hit.text == texts[1]
+        assert "holes" not in hit.metadata
+
+
+def test_an_llm_reads_nodes_without_removed_text() -> None:
+    from pychunk.augmentation.chunk_documents import Document
+
+    found = cut("Cats purr. Gone menu. Mice hide.", ["document"], "Gone menu.")
+    texts = Document(0, None, found.chunks().table).texts
+    assert texts[-1].split() == ["Cats", "purr.", "Mice", "hide."]
+
+
+def test_a_column_of_the_user_named_holes_is_ignored() -> None:
+    table = pa.table({"text": ["One."], "start": [0], "holes": [[18]]})
+    assert counted(table).to_pylist() == ["One."]

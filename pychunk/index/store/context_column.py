@@ -20,11 +20,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ..._engine.arrow import compute as pc
+from ...chunks.holes import texts_without_holes
 
 #: The name of the column.
 CONTEXT = "context"
-#: The column with the spans of the removed text inside nodes (``holes`` in pychunk/_engine/data/columns.py).
-HOLES = "holes"
 _MARK = {b"pychunk": b"context"}
 
 
@@ -66,38 +65,14 @@ def marked(table: pa.Table) -> pa.Table:
 def counted(table: pa.Table) -> pa.ChunkedArray:
     r"""Return the text whose terms BM25 counts for each chunk: its context, if any, followed by its own text.
 
-    Text in the spans of the column ``holes`` does not count.
+    Removed text inside a chunk, in the spans of the column ``holes``, does not count.
 
     Example:
         >>> counted(marked(pa.table({"text": ["Food.", "Sea."], "context": ["Aspirin", ""]}))).to_pylist()
         ['Aspirin\nFood.', '\nSea.']
-        >>> holes = pa.array([[{"start": 15, "end": 21}]])
-        >>> counted(pa.table({"text": ["Cats [edit] purr."], "start": [10], "holes": holes})).to_pylist()
-        ['Cats   purr.']
     """
-    own = _without_holes(table)
+    own = texts_without_holes(table)
     if not is_in(table.schema):
         return own
     text = [column.cast(pa.large_string()) for column in (table[CONTEXT], own)]
     return pc.binary_join_element_wise(*text, pa.scalar("\n", pa.large_string()))
-
-
-def _without_holes(table: pa.Table) -> pa.ChunkedArray:
-    """Return the text of each chunk with a space in place of each of its holes."""
-    at = table.schema.get_field_index(HOLES)
-    if at < 0 or not _are_spans(table.schema.field(at).type) or table[HOLES].null_count == table.num_rows:
-        return table["text"]
-    has_holes = table[HOLES].is_valid().combine_chunks()
-    made = []
-    for row in table.select(["text", "start", HOLES]).filter(has_holes).to_pylist():
-        text, first, holes = row["text"], row["start"], row[HOLES]
-        begins = [0, *(hole["end"] - first for hole in holes)]
-        ends = [*(hole["start"] - first for hole in holes), len(text)]
-        made.append(" ".join(text[begin:end] for begin, end in zip(begins, ends, strict=True)))
-    text = table["text"].combine_chunks()
-    return pa.chunked_array([pc.replace_with_mask(text, has_holes, pa.array(made, text.type))])
-
-
-def _are_spans(kind: pa.DataType) -> bool:
-    lists = pa.types.is_large_list(kind) or pa.types.is_list(kind)
-    return lists and pa.types.is_struct(kind.value_type) and {each.name for each in kind.value_type} == {"start", "end"}
