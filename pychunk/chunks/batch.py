@@ -20,6 +20,7 @@ from .._util.lazy_imports import by_name
 from .._util.reprs import one_line
 from ..defaults import SEARCH
 from ..inputs import RowError, TextBatch
+from .render import rendered
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -96,6 +97,27 @@ class Chunk(ChunkFields):
 
     def __len__(self) -> int:
         return self.end - self.start
+
+    def render(self, *, path: bool = True, header: bool = True, fences: bool = True) -> str:
+        r"""Return the text with what its span alone does not say, for a language model, an embedder or a person.
+
+        Removed text inside the chunk is left out. ``text`` and the span stay as they are.
+
+        Args:
+            path: Whether to write the headings above the chunk's beginning before its text.
+            header: Whether to repeat the header of a table that the chunk continues.
+            fences: Whether to open code that the chunk continues, and to close code that goes on after it.
+
+        Example:
+            >>> import pychunk
+            >>> text = "# Cats\n\nThey purr.\n\n## Food\n\nThey eat fish. They drink water, too."
+            >>> chunks = pychunk.segment(pychunk.parse(text, "markdown"), "fixed", size=8)
+            >>> print(chunks[-1].render())
+            Cats > Food
+            <BLANKLINE>
+            They drink water, too.
+        """
+        return rendered(self, path=path, header=header, fences=fences)
 
 
 @functools.cache

@@ -80,9 +80,10 @@ def with_contexts(rows: Rows, names: Any, encoder: Any, weight: float, **options
         weight: The weight of the vector of a context relative to that of the text.
         **options: ``placement``. See :func:`pychunk.segment`.
     """
-    if not weight or not has_contexts(rows.table):
+    known = context_column.contexts(rows.table) if weight else None
+    if known is None or not pc.any(pc.not_equal(known, "")).as_py():
         return rows
-    column = rows.table[context_column.CONTEXT].combine_chunks().dictionary_encode()
+    column = known.combine_chunks().dictionary_encode()
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     texts, code = column.dictionary, np.asarray(column.indices, np.int64)
     found = chunk_tables.vectors_of_texts(texts, names, options)

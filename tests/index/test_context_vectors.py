@@ -292,3 +292,26 @@ def test_contexts_of_a_transformer(tmp_path: Path, tiny_encoder: Path) -> None:
     (name,) = [name for name in found if "with food" in name]
     wanted = plain[f"|{name.split('|')[1]}"][0] + CONTEXTS.weight * context
     assert np.allclose(found[name][0], wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["structure", "topic", "fixed"])
+def test_words_of_a_header_find_every_part_of_its_table(method: str, tmp_path: Path) -> None:
+    rows = "".join(f"| animal {i} | {i} hours | yes |\n" for i in range(60))
+    table = f"# Sleep\n\nSome text.\n\n| mammal | sleeping time | dreams |\n|---|---|---|\n{rows}"
+    cars = (
+        "# Cars\n\n" + "Cars drive on roads. They need fuel. " * 20 + "\n\n```python\nx = 1\n" + "y = 2\n" * 90 + "```"
+    )
+    chunks = pychunk.segment(
+        pychunk.parse([table, cars], "markdown", ids=["a", "b"]), method, max_tokens=100, vectors="sentence"
+    )
+    parts = {chunk.chunk_index for chunk in chunks if chunk.document_id == "a" and "animal" in chunk.text}
+    assert len(parts) > 4
+    with warnings.catch_warnings(), pychunk.Index.create(tmp_path / "i") as index:
+        warnings.simplefilter("error")
+        index.add(chunks)
+        for mode in ("sparse", "dense", "hybrid"):
+            found = index.search("dreams of a mammal", k=len(parts), mode=mode)[0]
+            assert {hit.chunk_index for hit in found if hit.document_id == "a"} == parts
+            assert [hit.context for hit in found] == [None] * len(parts)
+        code = [hit for hit in index.search("python", k=50, mode="sparse")[0] if hit.header]
+        assert not code  # The opening fence of code is no context.

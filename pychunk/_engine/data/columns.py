@@ -94,7 +94,9 @@ class ChunkFields:
     )
     holes: list[dict[str, int]] | None = field(
         default=None,
-        metadata=_about("spans of the removed text inside it", when="it is a node of levels with removed spans"),
+        metadata=_about(
+            "spans of the removed text inside it", when="it is a node of levels with removed spans", in_hits=True
+        ),
     )
     parent: int | None = field(
         default=None,
@@ -107,7 +109,7 @@ class ChunkFields:
     )
     sections: list[list[str]] | None = field(
         default=None,
-        metadata=_about("the paths of all sections whose text it holds, in order", when=_HEADINGS),
+        metadata=_about("the paths of all sections whose text it holds, in order", when=_HEADINGS, in_hits=True),
     )
     subtree: int | None = field(
         default=None,
@@ -123,6 +125,7 @@ class ChunkFields:
         metadata=_about(
             "the header rows of the table, or the opening fence of the code, that it continues",
             when=_HEADINGS,
+            in_hits=True,
         ),
     )
     vector: list[float] | None = field(

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..._util.lazy_imports import by_name
 from ..._util.reprs import one_line, quoted
+from ...chunks.render import rendered
 
 _Each = TypeVar("_Each")
 
@@ -48,6 +49,7 @@ class Hit:
             pychunk that did not store page breaks. None if the chunks have no pages: build the index with
             ``method="page"`` or the column ``page_starts``.
         path: The headings above the chunk, outermost first, if the chunks have a tree.
+        sections, header, holes: The values of these columns of the chunk table, if it has them.
         sentence: The span of the best sentence in characters of the document, if dense search used sentences.
         context: The text that was indexed together with the chunk's text, if any. ``text`` does not contain it.
         metadata: The values of the other columns of the chunk table.
@@ -74,9 +76,16 @@ class Hit:
     metadata: dict[str, Any] = field(default_factory=dict)
     around: tuple[Passage, ...] = ()
     context: str | None = None
+    sections: list[list[str]] | None = None
+    header: str | None = None
+    holes: list[dict[str, int]] | None = None
 
     def __str__(self) -> str:
         return self.text
+
+    def render(self, *, path: bool = True, header: bool = True, fences: bool = True) -> str:
+        """Return the text with headings, table header and closed code. See :meth:`pychunk.Chunk.render`."""
+        return rendered(self, path=path, header=header, fences=fences)
 
     def __repr__(self) -> str:
         facts = {name: getattr(self, name) for name in ("document_id", "chunk_index", "start", "end")}

@@ -6,6 +6,8 @@ with BM25 and vectors. BM25 counts its words, and its vector counts in the vecto
 (:mod:`pychunk.index.context_vectors`). The fields of a hit that show its document (``text``, ``start``, ``end``,
 ``sentence``) are still those of the document.
 
+A chunk that continues a table is indexed with the header of the table, too, so that words of the header find each part.
+
 The words of a context count once, as text before the chunk's text. This was measured on 30 leaflets, with the first 250
 characters of each as context of its pages. BM25 of 4-grams ranks the right document first for 0.947 of 262 questions,
 and for 0.969 if the context counts twice. If the document's score is added (``document_weight``), however, the right
@@ -24,6 +26,8 @@ from ...chunks.holes import texts_without_holes
 
 #: The name of the column.
 CONTEXT = "context"
+#: The column of chunk tables with the header of the table that a chunk continues.
+HEADER = "header"
 _MARK = {b"pychunk": b"context"}
 
 
@@ -62,8 +66,33 @@ def marked(table: pa.Table) -> pa.Table:
     return table.set_column(table.column_names.index(CONTEXT), own, column.cast(pa.large_string()))
 
 
+def contexts(table: pa.Table) -> pa.ChunkedArray | None:
+    r"""Return the text that is indexed with each chunk, or None if no chunk has any.
+
+    It is the chunk's context. If the chunk continues a table, the header of the table follows.
+
+    Example:
+        >>> rows = pa.table({"text": ["| 1 | 2 |", "Sea."], "header": ["| fish | price |", None]})
+        >>> contexts(rows).to_pylist()
+        ['| fish | price |', '']
+    """
+    said = table[CONTEXT].cast(pa.large_string()) if is_in(table.schema) else None
+    if HEADER not in table.column_names or not pa.types.is_large_string(table.schema.field(HEADER).type):
+        return said
+    # The opening fence of code, which the column holds, too, only names a language.
+    header = table[HEADER]
+    is_fence = pc.or_(pc.starts_with(header, "```"), pc.starts_with(header, "~~~"))
+    header = pc.if_else(pc.fill_null(is_fence, True), pa.scalar("", pa.large_string()), header)
+    if not pc.any(pc.not_equal(header, "")).as_py():
+        return said
+    if said is None:
+        return header
+    between = pc.if_else(pc.or_(pc.equal(said, ""), pc.equal(header, "")), "", "\n").cast(pa.large_string())
+    return pc.binary_join_element_wise(said, between, header, pa.scalar("", pa.large_string()))
+
+
 def counted(table: pa.Table) -> pa.ChunkedArray:
-    r"""Return the text whose terms BM25 counts for each chunk: its context, if any, followed by its own text.
+    r"""Return the text whose terms BM25 counts for each chunk: its contexts, if any, followed by its own text.
 
     Removed text inside a chunk, in the spans of the column ``holes``, does not count.
 
@@ -72,7 +101,8 @@ def counted(table: pa.Table) -> pa.ChunkedArray:
         ['Aspirin\nFood.', '\nSea.']
     """
     own = texts_without_holes(table)
-    if not is_in(table.schema):
+    known = contexts(table)
+    if known is None:
         return own
-    text = [column.cast(pa.large_string()) for column in (table[CONTEXT], own)]
+    text = [column.cast(pa.large_string()) for column in (known, own)]
     return pc.binary_join_element_wise(*text, pa.scalar("\n", pa.large_string()))
