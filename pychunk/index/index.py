@@ -69,7 +69,12 @@ class Index:
     """
 
     def __init__(
-        self, store: Store, encoder: Any = None, placement: Placement | None = None, accuracy: int | None = None
+        self,
+        store: Store,
+        encoder: Any = None,
+        placement: Placement | None = None,
+        accuracy: int | None = None,
+        require: Any = None,
     ) -> None:
         if not isinstance(store, Store):
             raise TypeError(
@@ -81,7 +86,7 @@ class Index:
         self._store, self._encoder, self._threads = store, encoder, where.threads
         self._placement = where.for_models
         self._process = os.getpid()
-        self._open: IndexWriter | None = IndexWriter(store, accuracy, self._placement)
+        self._open: IndexWriter | None = IndexWriter(store, accuracy, self._placement, require)
 
     @classmethod
     @with_replacements(OF_CREATE)
@@ -187,6 +192,7 @@ class Index:
         accuracy: int | None = None,
         verify: Verify = True,
         create: bool = False,
+        require: Any = None,
     ) -> Index:
         """Open a saved index. The first :meth:`add` or :meth:`remove` makes this process its writer.
 
@@ -203,6 +209,9 @@ class Index:
                 blocks; it is then checked as a whole before it is used. False: compare no checksum; damage cannot crash
                 the process, but it may change hits.
             create: Whether to create an index with the default options of :meth:`create` if none exists.
+            require: A condition like ``where`` of :meth:`search`, such as ``{"tenant": "a"}``. The opened index holds
+                only the chunks that meet it: no search, filter, expansion or other method returns any other chunk or
+                counts it, and a null does not meet it. Such an index cannot be changed.
 
         Raises:
             ValueError: There is no index, a newer version saved it, a file is damaged or missing, or ``encoder`` is not
@@ -213,14 +222,18 @@ class Index:
         if accuracy is not None:
             argument_checks.whole("accuracy", accuracy, 1)
         store = Store(Path(path))
+        if create and require is not None:
+            raise ValueError("require= cannot be combined with create=True, because such an index cannot be changed")
         if create and not store.exists():
             name = "static" if encoder is None else encoder
             return cls.create(path, encoder=name, placement=placement, accuracy=accuracy, exist_ok=True)
         where = Placement.of(placement)
-        return steady(lambda: cls._opened(store, encoder, where, accuracy, verify), store)
+        return steady(lambda: cls._opened(store, encoder, where, accuracy, verify, require), store)
 
     @classmethod
-    def _opened(cls, store: Store, encoder: Any, where: Placement, accuracy: int | None, verify: Verify) -> Index:
+    def _opened(
+        cls, store: Store, encoder: Any, where: Placement, accuracy: int | None, verify: Verify, require: Any = None
+    ) -> Index:
         facts = store.read(verify=verify)["encoder"]
         wanted = facts["name"] if encoder is None else encoder
         made = None
@@ -236,7 +249,7 @@ class Index:
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "
                     f"{str(wanted)!r} is {made.fingerprint}: open with the encoder that made them, or build it again"
                 )
-        found = cls(store, made, where, accuracy)
+        found = cls(store, made, where, accuracy, require)
         found._encoder_name = wanted
         return found
 
@@ -767,9 +780,15 @@ class Index:
     def table(self) -> pa.Table:
         """The table of all chunks by row, including removed ones, without vectors.
 
+        An index that is opened with ``require`` has no such table.
+
         Its columns are memory-mapped, except columns of integers. Those are stored with 32 bits and converted to 64
         bits at their first use, which takes 80 bytes of memory a chunk.
         """
+        if self._contents.require is not None:
+            raise ValueError(
+                "an index that is opened with require= shows no table of all chunks: call get(id) or search"
+            )
         searcher = self._contents.searcher()
         return pa.table({}) if searcher.stored is None else searcher.table
 

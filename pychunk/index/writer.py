@@ -22,8 +22,10 @@ from . import chunk_tables
 from .dense.vector_index import StoredVectors, VectorIndex, choose
 from .files.arrays import mapped, save_array
 from .files.block_checksums import Blocks, damaged
+from .files.int32_columns import Columns
 from .levels.score_calibration import Calibration
 from .lexical.analyzer import VERSION, Analyzer
+from .scoring import filters
 from .search.searcher import Searcher
 from .store import document_digests
 from .store.document_catalog import DocumentCatalog
@@ -56,8 +58,8 @@ class IndexWriter:
     an error until the saved state is loaded again.
     """
 
-    def __init__(self, store: Store, accuracy: int | None, placement: ModelPlacement) -> None:
-        self.store, self.accuracy, self.placement = store, accuracy, placement
+    def __init__(self, store: Store, accuracy: int | None, placement: ModelPlacement, require: Any = None) -> None:
+        self.store, self.accuracy, self.placement, self.require = store, accuracy, placement, require
         self._writer: PartWriter | None = None
         self._finishing: PartCompletion | None = None  # The previous part, while a thread completes it.
         self._files: dict[str, Files] = {}  # The files of parts that no manifest names yet.
@@ -91,6 +93,10 @@ class IndexWriter:
             except ValueError as error:
                 raise ValueError(damaged(table, f"{error!s:.200}")) from error
         self.removed = _removed(self.store, sum(map(len, self._parts)))
+        if self.require is not None and self._schema is not None:
+            # To everything that reads the index, chunks that do not meet the condition are removed.
+            stored = pa.concat_tables([part.table for part in self._parts], promote_options="permissive")
+            self.removed = self.removed | ~filters.rows(self.require, Columns(stored, self._schema, self._check))
         files = [name for name in manifest["files"] if name.startswith("documents-")]
         for name in files:
             self.store.blocks(name).check()
@@ -117,6 +123,10 @@ class IndexWriter:
         self._searcher: Searcher | None = None
         self._lost: BaseException | None = None
         self.dirty = False
+
+    def _check(self, names: Sequence[str] | None) -> None:
+        for part in self._parts:
+            part.check(names, 0, len(part))
 
     def _blocks(self, folder: str) -> Callable[[str], Blocks]:
         return lambda name: self.store.blocks(f"{folder}/{name}")
@@ -286,8 +296,14 @@ class IndexWriter:
         return bool(self.generation != before)
 
     def begin_writing(self) -> None:
-        """Become the writer of the last saved state. Raise ValueError if another process is the writer."""
+        """Become the writer of the last saved state.
+
+        Raises:
+            ValueError: Another process is the writer, or the index was opened with ``require``.
+        """
         self._check_usable()
+        if self.require is not None:
+            raise ValueError("an index that is opened with require= cannot be changed: open it without require=")
         if self.store.locked:
             return
         self.store.lock()
