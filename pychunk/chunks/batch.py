@@ -20,7 +20,6 @@ from .._util.lazy_imports import by_name
 from .._util.reprs import one_line
 from ..defaults import SEARCH
 from ..inputs import RowError, TextBatch
-from .render import rendered
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -117,7 +116,7 @@ class Chunk(ChunkFields):
             <BLANKLINE>
             They drink water, too.
         """
-        return rendered(self, path=path, header=header, fences=fences)
+        return str(by_name("pychunk.chunks.render", "rendered")(self, path=path, header=header, fences=fences))
 
 
 @functools.cache

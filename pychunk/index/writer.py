@@ -92,11 +92,7 @@ class IndexWriter:
                 self._schema = chunk_tables.joined(self._schema, part.schema)
             except ValueError as error:
                 raise ValueError(damaged(table, f"{error!s:.200}")) from error
-        self.removed = _removed(self.store, sum(map(len, self._parts)))
-        if self.require is not None and self._schema is not None:
-            # To everything that reads the index, chunks that do not meet the condition are removed.
-            stored = pa.concat_tables([part.table for part in self._parts], promote_options="permissive")
-            self.removed = self.removed | ~filters.rows(self.require, Columns(stored, self._schema, self._check))
+        self.removed = _removed(self.store, sum(map(len, self._parts))) | _hidden(self._parts, self.require)
         files = [name for name in manifest["files"] if name.startswith("documents-")]
         for name in files:
             self.store.blocks(name).check()
@@ -123,10 +119,6 @@ class IndexWriter:
         self._searcher: Searcher | None = None
         self._lost: BaseException | None = None
         self.dirty = False
-
-    def _check(self, names: Sequence[str] | None) -> None:
-        for part in self._parts:
-            part.check(names, 0, len(part))
 
     def _blocks(self, folder: str) -> Callable[[str], Blocks]:
         return lambda name: self.store.blocks(f"{folder}/{name}")
@@ -296,19 +288,14 @@ class IndexWriter:
         return bool(self.generation != before)
 
     def begin_writing(self) -> None:
-        """Become the writer of the last saved state.
-
-        Raises:
-            ValueError: Another process is the writer, or the index was opened with ``require``.
-        """
+        """Become the writer of the last saved state. Raise ValueError if there is another, or with ``require``."""
         self._check_usable()
         if self.require is not None:
             raise ValueError("an index that is opened with require= cannot be changed: open it without require=")
         if self.store.locked:
             return
         self.store.lock()
-        before = self.generation
-        if self.store.read(verify=False)["generation"] != before:
+        if self.store.read(verify=False)["generation"] != self.generation:
             self.load()
         self.store.sweep()
 
@@ -345,8 +332,7 @@ class IndexWriter:
         return {name: choose(kind, count, size) for name, count in self._counts().items()}
 
     def _counts(self) -> dict[str, int]:
-        sentences = sum(len(part.sentences) for part in self._parts)
-        return {"sentences": sentences, "chunks": sum(map(len, self._parts))}
+        return {"sentences": sum(len(part.sentences) for part in self._parts), "chunks": sum(map(len, self._parts))}
 
     def _next_name(self) -> str:
         used = [int(name.split("-")[1]) for name in self._names]
@@ -582,6 +568,20 @@ def _analyzer(terms: dict[str, Any]) -> Analyzer:
 def _opened(folder: Path, stored: dict[str, Any]) -> dict[str, Any]:
     """Return (facts, memory-mapped file) for each approximate index."""
     return {name: (own, pa.memory_map(str(folder / own["file"]))) for name, own in stored.items()}
+
+
+def _hidden(parts: Sequence[Part], require: Any) -> npt.NDArray[np.bool_]:
+    """Return which rows do not meet a condition, bool[rows]. To everything that reads an index, they are removed."""
+    if require is None or not parts:
+        return np.zeros(sum(map(len, parts)), np.bool_)
+
+    def check(names: Sequence[str] | None) -> None:
+        for part in parts:
+            part.check(names, 0, len(part))
+
+    stored = pa.concat_tables([part.table for part in parts], promote_options="permissive")
+    schema = pa.unify_schemas([part.schema for part in parts], promote_options="permissive")
+    return ~filters.rows(require, Columns(stored, schema, check))
 
 
 def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:

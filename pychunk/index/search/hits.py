@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from ..._util.lazy_imports import by_name
 from ..._util.reprs import one_line, quoted
-from ...chunks.render import rendered
 
 _Each = TypeVar("_Each")
 
@@ -85,7 +84,7 @@ class Hit:
 
     def render(self, *, path: bool = True, header: bool = True, fences: bool = True) -> str:
         """Return the text with headings, table header and closed code. See :meth:`pychunk.Chunk.render`."""
-        return rendered(self, path=path, header=header, fences=fences)
+        return str(by_name("pychunk.chunks.render", "rendered")(self, path=path, header=header, fences=fences))
 
     def __repr__(self) -> str:
         facts = {name: getattr(self, name) for name in ("document_id", "chunk_index", "start", "end")}
