@@ -217,7 +217,7 @@ inline bool same_rows(const pychunk::Table& a, int64_t from, const pychunk::Tabl
   };
 #define SAME_COLUMN(name, there, value) same(a.name, b.name) &&
   return PYCHUNK_WHOLE_COLUMNS(SAME_COLUMN) same(a.chunk, b.chunk) && same(a.chunk_id, b.chunk_id, 32) &&
-         same(a.kind, b.kind) && same(a.score, b.score) && same(a.cut, b.cut);
+         same(a.relevance, b.relevance) && same(a.score, b.score) && same(a.end_reason, b.end_reason);
 #undef SAME_COLUMN
 }
 
@@ -289,7 +289,7 @@ inline void check_given(const pychunk::Table& made, pychunk::Inputs in) {
   in.flags = {{sentences.flags.data, n}, offsets};
   const pychunk::CutTable cuts = pychunk::cuts(in);
   const bool pairs = in.plan->method->scores == pychunk::Scores::kPairs;
-  in.cuts = {{cuts.first, cuts.offsets}, cuts.reason, cuts.kind, {}, pairs};
+  in.cuts = {{cuts.first, cuts.offsets}, cuts.reason, cuts.relevance, {}, pairs};
   if (in.plan->method->scores != pychunk::Scores::kNone) in.cuts.score = {cuts.score, cuts.score_offsets};
   const pychunk::Table given = pychunk::segment(in);
   REQUIRE(given.document.size == made.document.size && same_rows(given, 0, made, 0, made.document.size),
