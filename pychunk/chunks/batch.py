@@ -110,7 +110,7 @@ class Chunk(ChunkFields):
         Example:
             >>> import pychunk
             >>> text = "# Cats\n\nThey purr.\n\n## Food\n\nThey eat fish. They drink water, too."
-            >>> chunks = pychunk.segment(pychunk.parse(text, "markdown"), "fixed", size=8)
+            >>> chunks = pychunk.segment(pychunk.parse(text, "markdown"), "fixed", size=8, keep_together=False)
             >>> print(chunks[-1].render())
             Cats > Food
             <BLANKLINE>

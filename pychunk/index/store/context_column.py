@@ -72,8 +72,8 @@ def contexts(table: pa.Table) -> pa.ChunkedArray | None:
     It is the chunk's context. If the chunk continues a table, the header of the table follows.
 
     Example:
-        >>> rows = pa.table({"text": ["| 1 | 2 |", "Sea."], "header": ["| fish | price |", None]})
-        >>> contexts(rows).to_pylist()
+        >>> header = pa.array(["| fish | price |", None], pa.large_string())
+        >>> contexts(pa.table({"text": ["| 1 | 2 |", "Sea."], "header": header})).to_pylist()
         ['| fish | price |', '']
     """
     said = table[CONTEXT].cast(pa.large_string()) if is_in(table.schema) else None
