@@ -322,7 +322,7 @@ def test_a_build_that_fails_leaves_the_cache_as_it_was(
     assert list((tmp_path / "models").iterdir()) == []
     damaged = Path(shutil.copytree(minilm_source, tmp_path / "damaged"))
     (damaged / "tokenizer.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"tokenizer.json is not the one of sentence-transformers"):
+    with pytest.raises(ValueError, match=r"tokenizer.json is damaged, or not the file of sentence-transformers"):
         catalogue.get("minilm", damaged)
     (damaged / "tokenizer.json").unlink()
     with pytest.raises(ValueError, match=r"tokenizer.json is missing"):
