@@ -32,13 +32,14 @@ class RowWriter {
   if (there) chunk.name = value;
       PYCHUNK_WHOLE_COLUMNS(PYCHUNK_SET)
 #undef PYCHUNK_SET
+      const int64_t own_first = own_first_of(span);
       previous_end_ = chunk.end_byte;
       chunk.score = score_of(span);
       chunk.relevance = relevance_of(span, inside);
       chunk.end_reason = reason_of(span, inside.end);
       if (plan_.chunk_vectors || plan_.sentence_vectors) write_vectors(span, inside);
       out_.chunks.push_back(chunk);
-      if (in.outlines()) rows_.push_back({span.own_first, span.last});
+      if (in.outlines()) rows_.push_back({own_first, span.last});
     }
     if (in.outlines()) write_outline(document_, chunking_.grouping.outline, rows_, out_);
   }
@@ -57,6 +58,14 @@ class RowWriter {
   }
 
  private:
+  // Return the first sentence of which the chunk has text that the previous chunk does not have. Chunks between
+  // separators may begin with whole sentences of the previous chunk.
+  int64_t own_first_of(const Span& span) const {
+    if (previous_end_ <= inside.begin) return span.own_first;
+    const int64_t at = trim(document_.text(), std::min(previous_end_, inside.end), inside.end).begin;
+    return at < inside.end ? std::max(span.own_first, document_.sentence_at(at)) : span.last - 1;
+  }
+
   // Return the part of sentence s that is in the chunk, trimmed, and set `whole` if that is the whole sentence.
   Trimmed part_of(int64_t s, const Trimmed& inside, bool& whole) const {
     const Trimmed sentence = trim(document_.text(), document_.begin(s), document_.end(s));

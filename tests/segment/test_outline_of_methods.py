@@ -169,6 +169,20 @@ def test_arbitrary_cuts_make_a_tree(data: st.DataObject) -> None:
     check(pychunk.segment(batch, "precomputed", columns={"cuts": [cuts]}))
 
 
+@given(
+    st.lists(st.sampled_from(["# A", "## B", "#### C", "Text. More.", "...", "a"]), max_size=8),
+    st.integers(1, 12),
+    st.integers(0, 11),
+    st.sampled_from([[""], [" ", ""], ["\n\n", " ", ""]]),
+)
+def test_chunks_that_repeat_text_between_separators_make_a_tree(
+    lines: list[str], size: int, overlap: int, separators: list[str]
+) -> None:
+    batch = pychunk.parse(["\n\n".join(lines)], "markdown")
+    options = {"size": size, "overlap": min(overlap, size - 1), "unit": "characters", "separators": separators}
+    check(pychunk.segment(batch, "recursive", **options))
+
+
 def test_plain_text_has_no_tree_but_by_structure() -> None:
     assert "path" not in pychunk.segment("Cats\n\nThey purr.", "topic").table.column_names
     assert pychunk.segment("Cats\n\nThey purr.", "structure")[0].path == ["Cats"]

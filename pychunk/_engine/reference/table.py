@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +86,7 @@ def segment(request: Request) -> dict[str, Any]:
             begin, end = trim(document.text, *span[:2])
             if begin < end:
                 own.append(_row(document, cut, (begin, end, *span[2:]), len(own), previous))
-                sentences.append((span[4], span[3]))
+                sentences.append((_own_first(document, begin, end, span, previous), span[3]))
                 previous = end
         if _has_outline(request):
             by_method = request.plan.traits.outline and request.cuts is None
@@ -94,6 +95,14 @@ def segment(request: Request) -> dict[str, Any]:
             sections_of.append(outline.sections)
         rows += own
     return _columns(request, rows) | _outline_columns(request, rows, sections_of)
+
+
+def _own_first(document: Document, begin: int, end: int, span: tuple[int, int, int, int, int], previous: int) -> int:
+    """Return the first sentence of which a chunk has text that the previous chunk does not have."""
+    if previous <= begin:
+        return span[4]
+    at, stop = trim(document.text, min(previous, end), end)
+    return max(span[4], bisect_right(document.starts, at) - 1) if at < stop else span[3] - 1
 
 
 def _has_outline(request: Request) -> bool:
