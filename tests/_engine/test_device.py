@@ -201,7 +201,7 @@ def test_stages_say_how_busy_they_were(gpu: Device) -> None:
 def test_what_cannot_be_is_said(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"there are \d+ CUDA devices, numbered from 0"):
         pychunk.Segmenter(placement="cuda:99")
-    with pytest.raises(ValueError, match="runtime='openvino' runs on the CPU"):
+    with pytest.raises(ValueError, match="runtime='openvino' runs only on the CPU"):
         pychunk.Segmenter(placement=pychunk.Placement(device="cuda", runtime="openvino"))
     with pytest.raises(ValueError, match="precision='fp16' is for runtime='torch'"):
         pychunk.Segmenter(placement=pychunk.Placement(device="cuda", runtime="onnxruntime", precision="fp16"))
