@@ -104,9 +104,8 @@ class OutlineWriter {
 
   // Write the sections whose text a chunk holds. They are neighbours in reading order.
   void write_sections(int64_t before, const OwnSentences& row) {
-    for (int64_t s = std::max<int64_t>(outline_.section_at(row.first), 0), last = outline_.section_at(row.last - 1);
-         s <= last; ++s)
-      texts_.sections.push_back(before + s);
+    for (int64_t s = outline_.section_at(row.first), last = outline_.section_at(row.last - 1); s <= last; ++s)
+      texts_.sections.push_back(s < 0 ? -1 : before + s);
     texts_.section_offsets.push_back(static_cast<int64_t>(texts_.sections.size()));
   }
 
@@ -194,10 +193,10 @@ void append_shifted(const std::vector<T>& next, size_t from, T by, std::vector<T
 void OutlineTexts::append(const OutlineTexts& next) {
   const auto headings_before = static_cast<int64_t>(heading_offsets.size()) - 1;
   append_shifted(next.path, 0, headings_before, path);
-  append_shifted(next.sections, 0, headings_before, sections);
   append_shifted(next.section_offsets, 1, section_offsets.back(), section_offsets);
-  for (const int64_t parent : next.heading_parents)
-    heading_parents.push_back(parent < 0 ? -1 : headings_before + parent);
+  const auto shifted = [&](int64_t heading) { return heading < 0 ? -1 : headings_before + heading; };
+  for (const int64_t parent : next.heading_parents) heading_parents.push_back(shifted(parent));
+  for (const int64_t section : next.sections) sections.push_back(shifted(section));
   append_shifted(next.path_offsets, 1, path_offsets.back(), path_offsets);
   append_shifted(next.heading_offsets, 1, heading_offsets.back(), heading_offsets);
   append_shifted(next.header_offsets, 1, header_offsets.back(), header_offsets);

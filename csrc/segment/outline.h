@@ -18,8 +18,8 @@ struct OwnSentences {
 };
 
 // The texts of headings, each with the position of the heading above it (-1: none). The path of each chunk, and the
-// sections whose text it holds, are positions among these texts. The header of a chunk is the header rows of the table,
-// or the fence of the code, that the chunk continues.
+// sections whose text it holds, are positions among these texts; -1 is the text before all headings. The header of a
+// chunk is the header rows of the table, or the fence of the code, that the chunk continues.
 struct OutlineTexts {
   std::vector<char> headings, headers;
   std::vector<int64_t> heading_offsets{0}, path_offsets{0}, section_offsets{0}, header_offsets{0};

@@ -558,9 +558,10 @@ def _sections_of(columns: dict[str, Any]) -> pa.Array | None:
         levels.append(np.where(levels[-1] >= 0, above[levels[-1]], -1))
     numbers = np.stack(levels[::-1], 1)
     there = numbers >= 0
-    paths = pa.LargeListArray.from_arrays(primitive(offsets_of(there.sum(1))), headings.take(primitive(numbers[there])))
-    offsets = primitive(columns["section_offsets"])
-    return pa.LargeListArray.from_arrays(offsets, paths.take(primitive(columns["sections"])))
+    counts = np.append(there.sum(1), 0)  # The last path, at -1, is that of text before all headings, which has none.
+    paths = pa.LargeListArray.from_arrays(primitive(offsets_of(counts)), headings.take(primitive(numbers[there])))
+    sections = np.where(columns["sections"] < 0, len(above), columns["sections"])
+    return pa.LargeListArray.from_arrays(primitive(columns["section_offsets"]), paths.take(primitive(sections)))
 
 
 def _headers(columns: dict[str, Any]) -> pa.Array | None:

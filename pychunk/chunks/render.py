@@ -61,4 +61,4 @@ def _open_fence(text: str) -> str:
 
 
 def _begins_with(text: str, heading: str) -> bool:
-    return bool(heading) and text.splitlines()[0].strip("#= \t").startswith(heading)
+    return bool(heading) and text.splitlines()[0].strip("#= \t") == heading

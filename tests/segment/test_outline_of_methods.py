@@ -102,8 +102,9 @@ def check(chunks: ChunkBatch) -> None:
             assert chunk.path is not None
             assert chunk.sections is not None
             assert all(path[: len(chunk.path)] == chunk.path for path in chunk.sections)
+            assert chunk.sections
             if len(chunk.sections) == 1:
-                assert chunk.sections[0] == chunk.path or chunk.path == []
+                assert chunk.sections[0] == chunk.path
             assert 1 <= (chunk.part or 0) <= (chunk.parts or 0)
             if (chunk.part or 0) > 1:
                 before = own[row - 1]

@@ -36,6 +36,8 @@ def chunk(text: str, **fields: Any) -> Chunk:
         ("Fish.", {}, "Fish."),
         ("Fish.", {"path": ["Cats", "Food"]}, "Cats > Food\n\nFish."),
         ("## Food\n\nFish.", {"path": ["Cats", "Food"]}, "Cats\n\n## Food\n\nFish."),
+        ("Foods differ.", {"path": ["Food"]}, "Food\n\nFoods differ."),
+        ("Before all.\n\n# Cats", {"path": [], "sections": [[], ["Cats"]]}, "Before all.\n\n# Cats"),
         ("Food\n====\n\nFish.", {"path": ["Food"]}, "Food\n====\n\nFish."),
         (
             "Fish.\n\n## Sleep",

@@ -109,7 +109,11 @@ class ChunkFields:
     )
     sections: list[list[str]] | None = field(
         default=None,
-        metadata=_about("the paths of all sections whose text it holds, in order", when=_HEADINGS, in_hits=True),
+        metadata=_about(
+            "the paths of all sections whose text it holds, in order; [] before all headings",
+            when=_HEADINGS,
+            in_hits=True,
+        ),
     )
     subtree: int | None = field(
         default=None,

@@ -292,7 +292,7 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
         above = path[:-1] if path and holder.get(path[-1]) == r else path
         parent = holder.get(above[-1], -1) if above else -1
         row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
-        touched = range(max(0, outline.section_at(first)), outline.section_at(last - 1) + 1)
+        touched = range(outline.section_at(first), outline.section_at(last - 1) + 1)
         row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first), "sections": list(touched)}
     for row in reversed(rows):
         if row["parent"] >= 0:

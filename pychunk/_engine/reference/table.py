@@ -126,7 +126,8 @@ def _outline_columns(request: Request, rows: list[dict[str, Any]], sections_of: 
     headers = [row["header"].encode() for row in rows]
 
     def numbers(name: str) -> list[int]:
-        return [before[row["document_index"] - request.first_row] + i for row in rows for i in row[name]]
+        bases = [(before[row["document_index"] - request.first_row], row[name]) for row in rows]
+        return [-1 if i < 0 else base + i for base, own in bases for i in own]
 
     def offsets(values: Iterable[Sized]) -> npt.NDArray[np.int64]:
         return np.cumsum([0, *map(len, values)]).astype(np.int64)

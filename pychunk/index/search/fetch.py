@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..._engine.data.columns import COLUMNS
 from ..scoring import fusion
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 _SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)
 
 
+_LISTS = ("sections", "holes")
+
+
+def _is_list(schema: pa.Schema, name: str) -> bool:
+    at = schema.get_field_index(name)
+    return at >= 0 and bool(pa.types.is_large_list(schema.field(at).type))
+
+
 def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()) -> list[list[Hit]]:
     """Return the hits of each query.
 
@@ -34,7 +43,9 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
     if not any(len(ranked.chunks) for ranked, *_ in found):
         return [[] for _ in found]
     values = iter(searcher.chunks.values(np.concatenate([ranked.chunks for ranked, *_ in found])))
-    fields = (*_SHOWN, context_column.CONTEXT) if searcher.has_context else _SHOWN
+    # In an older index, sections and holes may be columns of the user, of other types.
+    fields = [name for name in _SHOWN if name not in _LISTS or _is_list(searcher.schema, name)]
+    fields += [context_column.CONTEXT] * searcher.has_context
     lists = []
     for number, (ranked, names, sentences) in enumerate(found):
         query = queries[number] if queries else ""
