@@ -189,8 +189,8 @@ def _answers(
         one = known.get(row, CitedAnswer(fault="nothing was found"))
         if strict and one.fault and not ask.llm.dry_run:
             raise RuntimeError(f"the stage answer failed for question {row} ({text!r:.80}): {one.fault}")
-        parts = assembled[row].parts
-        named = tuple(parts[number - 1] for number in one.sources)
+        parts, readings = assembled[row].parts, assembled[row].readings
+        named = tuple(part for number in one.sources for part in readings[number - 1].parts)
         reason = one.fault or ("" if one.text else "the sources do not say")
         out.append(Answer(text, one.text, one.option, named, parts, reason))
     return Answers(out, {**ask.facts, "account": ask.llm.account.since(before)})
@@ -226,15 +226,16 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
 
 
 def _lines(assembled: AssembledText) -> list[str]:
-    """Return the text of each part, after the document and the page in brackets.
+    """Return each passage as a model reads it by itself, after the document and the page in brackets.
 
-    Adjacent pages of a document are separate parts, so that each can be a source.
+    Adjacent pages of a document are separate passages, so that each can be a source.
     """
     lines = []
-    for part in assembled.parts:
+    for reading in assembled.readings:
+        part = reading.parts[0]
         name = " ".join(str(part.document_index if part.document_id is None else part.document_id).split())
         page = "" if part.page is None else f", {pages_text(part.page, part.page_end)}"
-        lines.append(f"({name}{page}) {assembled.text[part.text_start : part.text_end]}")
+        lines.append(f"({name}{page}) {reading.text}")
     return lines
 
 

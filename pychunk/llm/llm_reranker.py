@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
+from ..chunks.render import as_read
 from .account import Counts
 from .client import LLM
 from .default_client import DefaultClient
@@ -21,7 +22,7 @@ _SCHEMA = object_of(order=list_of(WHOLE))
 
 
 class HasText(Protocol):
-    """The part of a hit that a reranker reads."""
+    """The part of a hit that a reranker needs. It reads :meth:`pychunk.Hit.render` if the document has a tree."""
 
     @property
     def text(self) -> str:
@@ -59,7 +60,7 @@ class Logprob(DefaultClient):
 
     def __call__(self, queries: Sequence[str], hits: Sequence[Sequence[HasText]]) -> list[list[float]]:
         """Return scores from 0 to 1, or NaN for a call without an answer."""
-        pairs = [(query, hit.text) for query, own in zip(queries, hits, strict=True) for hit in own]
+        pairs = [(query, as_read(hit)) for query, own in zip(queries, hits, strict=True) for hit in own]
         if self.llm.dry_run:
             self.replies(self._votes(pairs) if self.votes else self._asks(pairs))
             return [[0.0] * len(own) for own in hits]
@@ -130,7 +131,7 @@ class Listwise(DefaultClient):
         ends = [len(own) for own in hits]
         while active := [row for row, end in enumerate(ends) if end > 1]:
             spans = [(row, max(0, ends[row] - self.window), ends[row]) for row in active]
-            windows = [(queries[row], [hits[row][at].text for at in orders[row][a:b]]) for row, a, b in spans]
+            windows = [(queries[row], [as_read(hits[row][at]) for at in orders[row][a:b]]) for row, a, b in spans]
             for (row, a, b), found in zip(spans, self._ordered(windows), strict=True):
                 orders[row][a:b] = [orders[row][a + at] for at in found]
                 ends[row] = 0 if a == 0 else b - self.step

@@ -235,6 +235,20 @@ def test_marks_inside_a_document_are_no_sources(tmp_path: Path) -> None:
             assert len(own.sources) == 1
 
 
+def test_a_source_is_read_with_its_headings_and_the_header_of_its_table(tmp_path: Path) -> None:
+    rows = "".join(f"| animal {at} | {at} hours |\n" for at in range(30))
+    text = f"# Sleep\n\n| mammal | time |\n|---|---|\n{rows}"
+    with pychunk.Index.create(tmp_path / "x") as index:
+        batch = pychunk.parse(text, "markdown")
+        index.add(pychunk.segment(batch, max_tokens=100, vectors="sentence"))
+        with Server() as server, LLM(server.url, "test", cache=False) as llm:
+            (own,) = answer(index, "animal 25", llm=llm, k=1, mode="sparse")
+            content = server.bodies[0]["messages"][-1]["content"]
+    assert "[1] (0) Sleep | mammal | time | |---|---| | animal" in content
+    (part,) = own.shown
+    assert text[part.start : part.end].startswith("| animal")
+
+
 def test_letters() -> None:
     options = ["a cat", "Bee", "C", "by day"]
     for said, expected in (

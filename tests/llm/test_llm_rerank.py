@@ -13,6 +13,7 @@ from llm_server import Server
 pytest.importorskip("httpx2")
 
 from pychunk.index import Rerank
+from pychunk.index.search.hits import Hit
 from pychunk.llm import LLM, Response
 from pychunk.llm.llm_reranker import Listwise, Logprob, sureness
 
@@ -41,6 +42,17 @@ def test_an_oracle_puts_the_gold_hit_first(made: type) -> None:
         assert scores[2] == sorted(scores[2], reverse=True), "without a gold one all stay in order"
         # 45 hits: windows of 20 that end at 45, 35, 25 and 15
         assert server.counts["calls"] == (45 + 7 + 12 if made is Logprob else 4 + 1 + 1)
+
+
+@pytest.mark.parametrize("made", [Logprob, Listwise])
+def test_hits_with_a_tree_are_rendered(made: type) -> None:
+    row = Hit(0, 0, "a", 0, "", 0, 9, "| 1 | 2 |", 1.0, {}, path=["Cats", "Food"], header="| fish | price |")
+    open_code = Hit(0, 0, "a", 0, "", 0, 9, "```\nx = 1", 1.0, {})
+    with Server(answer=oracle) as server, LLM(server.url, "test", cache=False) as llm:
+        made(llm)(["What is number 3?"], [[row, open_code]])
+        asked = "\n".join(body["messages"][-1]["content"] for body in server.bodies)
+    assert "Cats > Food | fish | price | |---|---| | 1 | 2 |" in asked
+    assert asked.count("```") == 1, "a hit without a tree is read as it is"
 
 
 def test_logprobs_that_are_missing() -> None:

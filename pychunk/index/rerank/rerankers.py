@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...chunks.render import as_read
 from ...encoders import cross_encoder, registry
 from ...encoders.runtime.placement import ModelPlacement
 from ..search.hits import Hit
@@ -67,14 +68,14 @@ class CrossEncoder:
         self.model, self.name = model, model.name
 
     def score(self, queries: Sequence[str], hits: Sequence[Sequence[Hit]], threads: int | None) -> RerankScores:
-        """Return the scores of the chunks' texts. See :func:`scores`."""
+        """Return the scores of the chunks' texts, with headings, table header and closed code. See :func:`scores`."""
         read = 0
 
         def report(done: int, _: int) -> None:
             nonlocal read
             read = max(read, done)
 
-        texts = [[hit.text for hit in own] for own in hits]
+        texts = [list(map(as_read, own)) for own in hits]
         found = scores(self.model, queries, texts, threads=threads, report=report)
         return RerankScores(found, read)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...chunks.render import as_read, frame, has_tree, pieces
 from .. import argument_checks
 from .hit_pages import pages_text
 from .hits import DocumentHits, Hit, Passage
@@ -19,7 +20,7 @@ ORDERS = ("rank", "document")
 
 @dataclass(frozen=True)
 class Part:
-    """A span of a document that is in the assembled text.
+    """A span of a document that is in the assembled text. Removed text inside a passage divides it into parts.
 
     Attributes:
         source: The number in the mark above the part, from 1.
@@ -43,11 +44,31 @@ class Part:
 
 
 @dataclass(frozen=True)
-class AssembledText:
-    """The result of :func:`assemble`. ``str()`` returns its text."""
+class Reading:
+    """A merged passage as a language model reads it by itself, with headings, table header and closed code.
+
+    Attributes:
+        text: The text.
+        parts: The parts whose text it has: one, or several if text inside it was removed.
+    """
 
     text: str
     parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class AssembledText:
+    """The result of :func:`assemble`. ``str()`` returns its text.
+
+    Attributes:
+        text: The text.
+        parts: The parts of documents in it.
+        readings: The same parts, each as a language model reads it by itself.
+    """
+
+    text: str
+    parts: tuple[Part, ...]
+    readings: tuple[Reading, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -70,7 +91,10 @@ class AssembledText:
 
 @dataclass(frozen=True)
 class _Run:
-    """A span of a document that one or several hits brought, with the best of these hits."""
+    """A span of a document that one or several hits brought, with the best of these hits.
+
+    ``path``, ``sections`` and ``header`` are those of its first chunk, and ``holes`` those of all its chunks.
+    """
 
     hit: Hit
     rank: int
@@ -79,6 +103,15 @@ class _Run:
     end: int
     text: str
     pages: tuple[int, ...]
+    path: list[str] | None
+    sections: list[list[str]] | None
+    header: str | None
+    holes: list[dict[str, int]] | None
+
+    @property
+    def pieces(self) -> list[tuple[str, int, int]]:
+        """The pieces of the text between its holes. See :func:`pychunk.chunks.render.pieces`."""
+        return pieces(self) if has_tree(self) else [("", 0, len(self.text))]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -96,6 +129,9 @@ def assemble(
     are added with the passages around them (``expansion=``) as long as the whole text, including marks, has at most
     ``words`` words. If a hit does not fit, it is tried without the passages around it. If it still does not fit, it is
     skipped, and the next hits are tried.
+
+    If documents have a tree of headings, each source is written as :meth:`pychunk.Hit.render` writes a hit: below the
+    headings above it, with the header of a table that it continues, closed code, and no removed text.
 
     Args:
         hits: The hits, best first, as ``search`` returns them for one query.
@@ -120,7 +156,7 @@ def assemble(
         argument_checks.whole("words", words, 1)
     kept: list[_Run] = []
     for rank, hit in enumerate(_flat(hits)):
-        own = Passage(hit.chunk_index, hit.start, hit.end, hit.text)
+        own = Passage.of(hit)
         for passages in dict.fromkeys([hit.around or (own,), (own,)]):
             wanted = _merged([*kept, *(_run(hit, rank, passage) for passage in passages)])
             if words is None or _laid_out(wanted, order, marks).words <= words:
@@ -140,7 +176,10 @@ def _flat(hits: Iterable[Any]) -> list[Hit]:
 
 def _run(hit: Hit, rank: int, passage: Passage) -> _Run:
     pages = () if hit.page is None else (hit.page, hit.page if hit.page_end is None else hit.page_end)
-    return _Run(hit, rank, passage.chunk_index, passage.start, passage.end, passage.text, pages)
+    known = [passage.path, passage.sections, passage.header, passage.holes] if has_tree(passage) else [None] * 4
+    if len(passage.text) != passage.end - passage.start:
+        known[3] = None  # The positions of holes in the text are unknown.
+    return _Run(hit, rank, passage.chunk_index, passage.start, passage.end, passage.text, pages, *known)
 
 
 def _merged(runs: Sequence[_Run]) -> list[_Run]:
@@ -164,13 +203,28 @@ def _joined(before: _Run, after: _Run) -> _Run | None:
         return None  # In an index without ids, two documents may have one number. Their texts then differ.
     best = min(before, after, key=lambda run: run.rank)
     return replace(
-        best,
+        before,
+        hit=best.hit,
+        rank=best.rank,
         chunk=max(before.chunk, after.chunk),
-        start=before.start,
         end=max(before.end, after.end),
         text=before.text + after.text[shared:],
         pages=tuple(sorted({*before.pages, *after.pages})),
+        holes=_joined_holes(before.holes, after.holes),
     )
+
+
+def _joined_holes(
+    before: list[dict[str, int]] | None, after: list[dict[str, int]] | None
+) -> list[dict[str, int]] | None:
+    """Return the holes of two runs in their order, each once. A hole inside another one adds nothing."""
+    if not before or not after:
+        return before or after
+    found: list[dict[str, int]] = []
+    for hole in sorted([*before, *after], key=lambda hole: (hole["start"], -hole["end"])):
+        if not found or hole["end"] > found[-1]["end"]:
+            found.append(hole)
+    return found
 
 
 def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
@@ -186,19 +240,39 @@ def _laid_out(runs: Sequence[_Run], order: str, marks: bool) -> AssembledText:
         documents = [list(group) for _, group in groupby(sources, key=lambda source: source[0].key)]
         documents.sort(key=lambda group: min(best[id(source)] for source in group))
         sources = [source for group in documents for source in group]
-    text, parts = "", []
+    text, parts, readings = "", list[Part](), list[Reading]()
     for number, source in enumerate(sources, 1):
         pages = sorted({page for run in source for page in run.pages})
         text += "\n\n" if text else ""
         text += _mark(number, source[0].hit, pages) + "\n" if marks else ""
+        body = "\n".join(_body(run) for run in source)
+        opening, closing = frame(source[0], body) if any(map(has_tree, source)) else ("", "")
+        text += opening
         for place, run in enumerate(source):
             text += "\n" if place else ""
             page, page_end = (run.pages[0], run.pages[-1]) if run.pages else (None, None)
-            span = len(text), len(text) + len(run.text)
-            facts = run.hit.document_id, run.hit.document_index, run.start, run.end
-            parts.append(Part(number, run.rank, *facts, page, page_end, *span))
-            text += run.text
-    return AssembledText(text, tuple(parts))
+            own = []
+            for joint, begin, end in run.pieces:
+                text += joint
+                span = len(text), len(text) + end - begin
+                facts = run.hit.document_id, run.hit.document_index
+                own.append(Part(number, run.rank, *facts, run.start + begin, _end(run, end), page, page_end, *span))
+                text += run.text[begin:end]
+            parts += own
+            if own:  # Nothing is left of a run if all of its text was removed.
+                readings.append(Reading(as_read(run), tuple(own)))
+        text += closing
+    return AssembledText(text, tuple(parts), tuple(readings))
+
+
+def _body(run: _Run) -> str:
+    """Return the text of a run without its holes."""
+    return "".join(joint + run.text[begin:end] for joint, begin, end in run.pieces)
+
+
+def _end(run: _Run, end: int) -> int:
+    """Return the position in the document of a position in the text of a run."""
+    return run.end if end == len(run.text) else run.start + end
 
 
 def _follows(before: _Run, after: _Run) -> bool:

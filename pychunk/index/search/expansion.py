@@ -204,7 +204,7 @@ def up_to(
     taken: set[tuple[int, int]] = set()
     for i in range(len(hits)) if first is None else first:
         hit = hits[i]
-        own: Sequence[Passage] = hit.around or (Passage(hit.chunk_index, hit.start, hit.end, hit.text),)
+        own: Sequence[Passage] = hit.around or (Passage.of(hit),)
         if documents is not None:
             own = [each for each in own if (documents[i], each.chunk_index) not in taken]
         fitting = within(own, hit.chunk_index, words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -14,12 +14,25 @@ _Each = TypeVar("_Each")
 
 @dataclass(frozen=True, repr=False)
 class Passage:
-    """A chunk that an expansion returns with a hit: the hit's own chunk or one of the chunks around it."""
+    """A chunk that an expansion returns with a hit: the hit's own chunk or one of the chunks around it.
+
+    ``path``, ``sections``, ``header`` and ``holes`` are as in :class:`Hit`. Passages are compared without them.
+    """
 
     chunk_index: int
     start: int
     end: int
     text: str
+    path: list[str] | None = field(default=None, compare=False)
+    sections: list[list[str]] | None = field(default=None, compare=False)
+    header: str | None = field(default=None, compare=False)
+    holes: list[dict[str, int]] | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, chunk: Hit | Mapping[str, Any]) -> Passage:
+        """Return the passage of a hit's own chunk, or of a row of the chunk table."""
+        values = chunk if isinstance(chunk, Mapping) else vars(chunk)
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
 
     def __repr__(self) -> str:
         return one_line("Passage", {"chunk_index": self.chunk_index, "start": self.start, "end": self.end}, self.text)
@@ -143,7 +156,7 @@ def once(hits: Sequence[Hit], documents: Sequence[int]) -> list[Hit]:
     kept = []
     for hit, document in zip(hits, documents, strict=True):
         others = taken.setdefault(document, [])
-        own = hit.around or (Passage(hit.chunk_index, hit.start, hit.end, hit.text),)
+        own = hit.around or (Passage.of(hit),)
         new = [each for each in own if all(each.end <= a or b <= each.start for a, b in others)]
         if any(each.chunk_index == hit.chunk_index for each in new):
             others += [(each.start, each.end) for each in new]

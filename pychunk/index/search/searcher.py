@@ -318,7 +318,7 @@ class Searcher(Snapshot):
     def passages(self, rows: Sequence[int]) -> tuple[Passage, ...]:
         """Return chunks, given by row, as passages, without removed ones."""
         values = [self.chunks.row(row) for row in rows if self.alive[row]]
-        return tuple(Passage(each["chunk_index"], each["start"], each["end"], each["text"]) for each in values)
+        return tuple(map(Passage.of, values))
 
     def around(self, row: int, width: int, names: Sequence[str] = ()) -> tuple[Passage, ...]:
         """Return a chunk with up to ``width`` chunks of the same document before and after it.
@@ -334,7 +334,7 @@ class Searcher(Snapshot):
         begin, end = max(0, row - width), min(self.rows, row + width + 1)
         names = [
             name
-            for name in ("document_index", "document_id", "chunk_index", "start", "end", "text")
+            for name in ("document_index", "document_id", *Passage.__dataclass_fields__)
             if name in self.stored.column_names
         ]
         self.check(names, begin, end)
@@ -351,4 +351,4 @@ class Searcher(Snapshot):
             <= width  # Removed chunks may have no rows, so numbers of chunks may be further apart than rows.
             and (each["chunk_index"] - here["chunk_index"]) * (at - row) >= 0
         ]
-        return tuple(Passage(each["chunk_index"], each["start"], each["end"], each["text"]) for each in kept)
+        return tuple(map(Passage.of, kept))

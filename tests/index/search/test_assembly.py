@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,77 @@ def test_hits_of_an_index(tmp_path: Path) -> None:
             found = hits[0]
             check(assemble(found, words=40), marks=True)
             assert all(isinstance(each, (Hit, DocumentHits)) for each in found)
+
+
+MAMMALS = "".join(f"| animal {i} | {i} hours |\n" for i in range(30))
+CODE = "".join(f"step_{i} = {i}\n" for i in range(60))
+TREE = f"# Sleep\n\n## Mammals\n\n| mammal | time |\n|---|---|\n{MAMMALS}\n## Script\n\n```python\n{CODE}```\n"
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    pytest.importorskip("faiss")
+    chunks = pychunk.segment(pychunk.parse(TREE, "markdown"), max_tokens=100, vectors="sentence")
+    with pychunk.Index.create(tmp_path_factory.mktemp("trees") / "i") as index:
+        index.add(chunks)
+        yield index
+
+
+def spans_are_exact(made: AssembledText, text: str) -> None:
+    for part in made.parts:
+        assert made.text[part.text_start : part.text_end] == text[part.start : part.end]
+    assert [part for reading in made.readings for part in reading.parts] == list(made.parts)
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_one_hit_with_a_tree_is_written_as_it_is_rendered(trees: Any, marks: bool) -> None:
+    found = trees.search("animal 25", k=20, mode="sparse")[0] + trees.search("step_40 = 40", k=20, mode="sparse")[0]
+    assert any(hit.header == "| mammal | time |" for hit in found)
+    assert any((hit.header or "").startswith("```") for hit in found)
+    for hit in found:
+        made = assemble([hit], marks=marks)
+        assert made.text == ("[1: 0]\n" if marks else "") + hit.render()
+        assert [reading.text for reading in made.readings] == [hit.render()]
+        spans_are_exact(made, TREE)
+
+
+def test_a_source_has_its_path_and_header_once_and_closes_its_code_once(trees: Any) -> None:
+    hits = trees.search("animal 25", k=1, mode="sparse", expansion=1)[0]
+    assert len(hits[0].around) == 3
+    for found in (hits, trees.search("animal 12 step_30", k=20)[0]):
+        made = assemble(found, order="document")
+        spans_are_exact(made, TREE)
+        assert made.text.count("| mammal | time |") <= max(part.source for part in made.parts)
+        assert sum(line.startswith("```") for line in made.text.splitlines()) % 2 == 0
+    first = hits[0].around[0]
+    assert (first.header, first.path) == ("| mammal | time |", ["Sleep", "Mammals"])
+    assert assemble(hits, marks=False).text.startswith(
+        f"Sleep > Mammals\n\n| mammal | time |\n|---|---|\n{first.text}\n{hits[0].text}"
+    )
+    section = trees.search("animal 25", k=1, expansion="section")[0]
+    made = assemble(section, words=60)
+    assert made.words <= 60
+    spans_are_exact(made, TREE)
+
+
+def test_parts_leave_holes_out() -> None:
+    text = "Cats [edit] purr. They\n\nPage 1\n\nsleep."
+    holes = [{"start": 5, "end": 11}, {"start": 24, "end": 30}]
+    found = Hit(0, 0, "a", 0, "", 0, len(text), text, 1.0, {}, holes=holes)
+    made = assemble([found], marks=False)
+    assert made.text == "Cats purr. They\n\nsleep." == found.render()
+    spans_are_exact(made, text)
+    assert [(part.start, part.end) for part in made.parts] == [(0, 4), (12, 22), (32, 38)]
+    inner = Hit(1, 0, "a", 1, "", 12, 22, text[12:22], 0.5, {})
+    assert assemble([inner, found], marks=False).text == made.text
+    beside = Hit(1, 0, "a", 1, "", 23, 38, text[23:], 0.5, {}, holes=holes[1:])
+    assert assemble([beside, replace(found, end=22, text=text[:22], holes=holes[:1])], marks=False).text.split() == [
+        "Cats", "purr.", "They", "sleep."]  # fmt: skip
+    nothing = Hit(0, 0, "a", 0, "", 0, 4, "Cats", 1.0, {}, holes=[{"start": 0, "end": 4}])
+    assert assemble([nothing], marks=False) == AssembledText("", ())
+
+
+@given(hits(), st.booleans())
+def test_fields_of_other_tables_say_nothing(found: list[Hit], marks: bool) -> None:
+    strange = [replace(each, header=7, holes=["x"]) for each in found]  # type: ignore[arg-type]  # what tables hold
+    assert assemble(strange, marks=marks).text == assemble(found, marks=marks).text

@@ -166,6 +166,22 @@ def test_a_rerankers_cost_is_what_its_model_read(tiny_reranker: Path, tmp_path: 
     assert rerankers.reranked(stage, ["cats"], [[]], 5)[0] == [[]]
 
 
+def test_a_cross_encoder_reads_what_a_hit_renders(tiny_reranker: Path, tmp_path: Path) -> None:
+    text = "# Cats\n\nThey purr.\n\n## Food\n\nFish and milk.\n\n## Sleep\n\nBy day, in the sun."
+    chunks = pychunk.segment(pychunk.parse(text, "markdown"), max_tokens=8, min_tokens=0, vectors="sentence")
+    with Index.create(tmp_path / "x") as index:
+        index.add(chunks)
+        index.add(chunks_of(PETS))
+        found = index.search(["cats"], k=20)
+    model = rerankers.load(tiny_reranker)
+    assert isinstance(model, rerankers.CrossEncoder)
+    read = [hit.render() if hit.path is not None else hit.text for hit in found[0]]
+    assert any(own != hit.text for own, hit in zip(read, found[0]))
+    assert any(hit.path is None for hit in found[0])
+    expected = rerankers.scores(model.model, ["cats"], [read])
+    assert np.array_equal(model.score(["cats"], found, 1).scores[0], expected[0])
+
+
 def test_rerank_on_the_command_line(tiny_reranker: Path, saved_index: Path) -> None:
     out = invoke(["search", str(saved_index), "cats", "-k", "1", "--rerank", str(tiny_reranker), "--depth", "2"])
     assert out.exit_code == 0, out.output
