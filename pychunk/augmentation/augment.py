@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: The name of the column that :func:`augment` adds.
 CONTEXT = "context"
+#: The name of the column that it adds for sources of propositions.
+PROPOSITIONS = "propositions"
+_LISTS = pa.large_list(pa.large_string())
 #: The text between the contexts of several sources.
 _BETWEEN = "\n"
 _REQUIRED = ("document_index", "chunk_index", "start", "text")
@@ -65,6 +68,11 @@ class ContextSource:
     def reads(self) -> str | None:
         """The column that the source reads in addition to the columns that every chunk table has, or None."""
         return self.column or (self.name if self.name in ("title", "path") else None)
+
+    @property
+    def has_propositions(self) -> bool:
+        """True if each line of a context is a proposition."""
+        return isinstance(self.function, llm_contexts.LLMPropositionSource)
 
     @property
     def facts(self) -> dict[str, object] | None:
@@ -211,7 +219,8 @@ def augment(
       ``ChunkBatch.errors`` names the document; for a plain table, the metadata holds the number of such documents
       (:mod:`pychunk.augmentation.llm_contexts`).
     - ``"propositions:llm"``: the facts that a chunk states. An LLM writes each as a sentence that can be understood
-      without the chunk.
+      without the chunk. They are also in the column ``propositions``, a list of strings for each chunk. In an index
+      with vectors of sentences, each of them finds the chunk by a vector of its own.
     - ``"column:NAME"``: any column of the chunks or of ``columns``.
 
     ``"summary"`` and ``"neighbours"`` use sentence vectors, which are computed if chunks have none. Options are
@@ -230,6 +239,7 @@ def augment(
 
     Returns:
         The chunks in the type in which they were passed, with ``context`` as the last column: large_string, never null.
+        With ``propositions:llm``, the column before it is ``propositions``.
 
     Raises:
         ValueError: A source or an option is unknown, a column does not exist, chunks already have contexts, or a
@@ -264,11 +274,15 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
         raise ValueError(f"a chunk table has the columns {', '.join(_REQUIRED)}; missing: {', '.join(missing)}")
     if CONTEXT in table.column_names:
         raise ValueError("augment: the chunks already have a column 'context': drop or rename it")
+    known_lists = _propositions_of(table) if any(way.has_propositions for way in ways) else []
     documents = Documents.of(table)
     values = {name: _of_chunks(name, value, documents) for name, value in given.items()}
     notes: llm_contexts.Notes = []
     made = [way.contexts(documents, values, notes, skip) for way in ways]
     context = made[0] if len(made) == 1 else _joined(made)
+    lists = [made[place] for place, way in enumerate(ways) if way.has_propositions]
+    if lists:
+        table = _with_propositions(table, known_lists, lists)
     facts = dict(table.schema.metadata or {})
     known = json.loads(facts.get(b"pychunk", b"{}"))
     known |= {"augment": [str(way) for way in ways]}
@@ -303,6 +317,36 @@ def _of_chunks(name: str, values: Any, documents: Documents) -> Any:
             f"chunks; got {len(column)}"
         )
     return column.take(pa.array(documents.of_chunks))
+
+
+def _propositions_of(table: pa.Table) -> list[list[str]]:
+    """Return the propositions that chunks already have. This is checked before an LLM is asked.
+
+    Raises:
+        ValueError: The table has a column of that name that does not hold lists of strings.
+    """
+    at = table.schema.get_field_index(PROPOSITIONS)
+    if at < 0:
+        return [[] for _ in range(table.num_rows)]
+    kind = table.schema.field(at).type
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    strings = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if not lists or not any(own(kind.value_type) for own in strings):
+        raise ValueError(
+            f"augment: the chunks already have a column {PROPOSITIONS!r} of type {kind}, which is no list of strings: "
+            "drop or rename it"
+        )
+    return [list(own or ()) for own in table[PROPOSITIONS].to_pylist()]
+
+
+def _with_propositions(table: pa.Table, known: list[list[str]], contexts: list[pa.Array]) -> pa.Table:
+    """Return the table with a column of propositions: those that are known, then the lines of contexts, each once."""
+    for context in contexts:
+        for own, text in zip(known, context.to_pylist(), strict=True):
+            own += [line for line in text.split("\n") if line and line not in own]
+    if PROPOSITIONS in table.column_names:
+        table = table.drop_columns([PROPOSITIONS])
+    return table.append_column(PROPOSITIONS, pa.array(known, _LISTS))
 
 
 def _joined(made: list[pa.Array]) -> pa.Array:

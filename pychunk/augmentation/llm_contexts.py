@@ -222,9 +222,10 @@ class LLMPropositionSource(LLMContextSource):
 
     A call shows as many numbered chunks as fit into ``window_tokens``. Before them it shows the last chunk of the
     previous call, so that the LLM can resolve pronouns. Propositions about that chunk come only from the previous call.
-    Each proposition names its chunks, and becomes a line of the context of each of them. If an answer is not usable,
-    pychunk asks once more and names the error. If the second answer fails too, the chunks of that call have no context,
-    and a note says so.
+    Each proposition names its chunks, and becomes a line of the context of each of them. :func:`pychunk.augment` also
+    adds the lines as lists in the column ``propositions``, from which an index makes a vector of each. If an answer is
+    not usable, pychunk asks once more and names the error. If the second answer fails too, the chunks of that call have
+    no context, and a note says so.
 
     Args:
         llm: The client. None: the one that the environment describes (PYCHUNK_LLM_URL, PYCHUNK_LLM_MODEL).

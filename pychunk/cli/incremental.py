@@ -17,7 +17,7 @@ from .._engine.arrow import primitive
 from .._engine.data.columns import COLUMNS
 from ..index.add_result import AddResult
 from ..index.index import Index
-from ..index.store import context_column, document_digests
+from ..index.store import context_column, document_digests, proposition_column
 from ..index.store.document_catalog import DocumentCatalog
 from ..index.store.document_digests import Digests
 from ..inputs.document_columns import DocumentColumns
@@ -63,6 +63,7 @@ class Changes:
         """The columns that the index keeps of its documents, without pychunk's own columns."""
         own = {column.name for column in COLUMNS}
         own |= {context_column.CONTEXT} if context_column.is_in(self._index.schema) else set()
+        own |= {proposition_column.PROPOSITIONS} if proposition_column.is_in(self._index.schema) else set()
         return [name for name in self._index.schema.names if name not in own]
 
     @property

@@ -237,6 +237,8 @@ def _shown(rank: int, hit: Hit | DocumentHits) -> Iterator[Text]:
     yield header.append(f" ({parts})", style="dim")
     if hit.path:
         yield Text(" › ".join(hit.path), style="green")
+    if hit.proposition:
+        yield Text(hit.proposition, style="yellow")
     yield from _body(hit)
 
 

@@ -16,7 +16,7 @@ from ..segmenter import Segmenter
 from ..vectors import vectors_of
 from . import argument_checks
 from .scoring.level_rows import has_levels
-from .store import context_column, document_digests
+from .store import context_column, document_digests, proposition_column
 from .store.part import Layout, Rows
 
 REQUIRED = ("document_index", "chunk_index", "chunk_id", "start", "end", "text")
@@ -141,7 +141,7 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: segment "
             f"with the index's encoder (vectors=pychunk.Vectors({kind!r}, ...)), or create another index"
         )
-    plain = context_column.marked(_plain(table))
+    plain = proposition_column.marked(context_column.marked(_plain(table)))
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
     if not layout.sentences:
         return Rows(plain, pooled=pooled)

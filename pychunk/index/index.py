@@ -22,7 +22,7 @@ from .._util.suggestions import with_replacements
 from ..defaults import CONTEXTS, SEARCH
 from ..encoders import registry
 from ..placement import Placement, PlacementLike
-from . import argument_checks, chunk_tables, context_vectors, creation, merge
+from . import argument_checks, chunk_tables, context_vectors, creation, merge, proposition_vectors
 from .add_result import AddResult
 from .dense import token_coverage
 from .levels import level_selection as by_level
@@ -455,6 +455,9 @@ class Index:
         rows = self._with_contexts(chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"]))
         if self._encoder is not None:
             rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
+            rows = proposition_vectors.with_propositions(
+                rows, self._encoder_name, self._encoder, placement=self._placement_given
+            )
         pooling = chunk_tables.pooling(table) if self._contents.layout.pooled else None
         chunk_tables.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:

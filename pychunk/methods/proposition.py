@@ -16,7 +16,8 @@ class Proposition(Structure):
 
     A proposition is a sentence with one statement that can be understood alone ("Dense X Retrieval", Chen et al.). Here
     propositions do not replace the text. They are in the column ``context``, which an index searches in addition to a
-    chunk's text. The chunk's text and span are still those of the document. One call shows the LLM up to
+    chunk's text, and as lists in the column ``propositions``. An index with vectors of sentences also stores a vector
+    of each proposition. The chunk's text and span are still those of the document. One call shows the LLM up to
     ``window_tokens`` tokens of numbered chunks, and each proposition names the chunks that it comes from. If an answer
     is not usable, pychunk asks once more and names the error. If the second answer fails too, the chunks of that call
     have no context, and ``ChunkBatch.errors`` says so. With ``strict=True`` pychunk raises an error instead.

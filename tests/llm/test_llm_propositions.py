@@ -54,7 +54,7 @@ def oracle(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str
 
 def plain(chunks: pychunk.ChunkBatch) -> Any:
     """Return the table without the columns that the method adds."""
-    return chunks.table.drop_columns(["context"]).replace_schema_metadata(None)
+    return chunks.table.drop_columns(["propositions", "context"]).replace_schema_metadata(None)
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_whatever_a_model_answers_chunks_are_what_they_are(
 ) -> None:
     chunks = pychunk.segment([*texts, PAGE], "structure")
     found = pychunk.augment(chunks, LLMPropositionSource(Scripted(answers), characters=characters, window_tokens=20))
-    assert found.table.drop_columns(["context"]).equals(chunks.table)
+    assert found.table.drop_columns(["propositions", "context"]).equals(chunks.table)
     for each in contexts(found):
         assert len(each) <= characters
         assert all(line == line.strip() != "" for line in each.split("\n")) or each == ""
@@ -298,6 +298,7 @@ def test_segment_ingest_index_and_search(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         (written,) = (tmp_path / "out").glob("*.parquet")
         assert pq.read_table(written)["context"].to_pylist() == list(words.values())
+        assert pq.read_table(written)["propositions"].to_pylist() == [[each] for each in words.values()]
         (tmp_path / "q.jsonl").write_text(
             "\n".join(
                 json.dumps({"question": said, "answers": [name], "document": row["text"]})

@@ -18,7 +18,7 @@ from ..dense.vector_index import SCANNED, StoredVectors, VectorIndex
 from ..files import int32_columns
 from ..lexical.analyzer import GRAM_MARK
 from ..lexical.bm25 import BM25
-from ..store import context_column
+from ..store import context_column, proposition_column
 from ..store.chunk_rows import ChunkRows
 from ..store.part import POOLED, SENTENCES, SPANS, Layout, Part
 from . import filters as conditions
@@ -80,6 +80,8 @@ class Snapshot:
         self.rows = len(removed)
         #: Whether chunks have a context, which is text that is indexed together with their own.
         self.has_context = any(context_column.is_in(part.table.schema) for part in parts)
+        #: Whether chunks have propositions, whose vectors follow those of their sentences.
+        self.has_propositions = any(proposition_column.is_in(part.table.schema) for part in parts)
         #: The spans in characters of the sentences of each part, and the number of each part's first sentence.
         self.spans = [np.asarray(part.spans) for part in parts]
         self.span_first = np.concatenate([[0], np.cumsum([len(each) for each in self.spans])]).astype(np.int64)

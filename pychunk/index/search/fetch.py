@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..._engine.data.columns import COLUMNS
 from ..scoring import fusion
 from ..scoring.fusion import I64
-from ..store import context_column
+from ..store import context_column, proposition_column
 from . import hit_pages
 from .hits import Hit
 
@@ -56,6 +56,10 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
         for row, score, span, *scores in each:
             own = next(values)
             breaks = own.pop("page_breaks", None)
+            propositions = own.pop(proposition_column.PROPOSITIONS, None) if searcher.has_propositions else None
+            proposition = None
+            if span is not None and span[0] == proposition_column.NO_SPAN:
+                proposition, span = proposition_column.text_of(propositions, span), None
             shown = {name: own.pop(name) for name in fields if name in own}
             if breaks:
                 shown.update(_pages(searcher, shown, breaks, span, query))
@@ -66,6 +70,7 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
                     score=score,
                     scores=dict(zip(names, scores, strict=True)),
                     sentence=span,
+                    proposition=proposition,
                     metadata=own,
                     **shown,
                 )
@@ -75,7 +80,10 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
 
 
 def _spans_of(searcher: Searcher, sentences: I64) -> list[tuple[int, int] | None]:
-    """Return the span of each sentence, given by row, in characters of its document; None for row -1."""
+    """Return the span of each sentence, given by row, in characters of its document; None for row -1.
+
+    The span of a proposition is its row in the stored spans. See :mod:`.proposition_column`.
+    """
     searcher.check_spans()
     found = np.zeros((len(sentences), 2), np.int64)
     part = np.searchsorted(searcher.span_first, sentences, side="right") - 1

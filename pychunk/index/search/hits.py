@@ -48,10 +48,10 @@ class Hit:
             table.
         score: The score by which the hits are ranked.
         scores: The scores that the stages of the search gave the hit, by name. ``dense`` is the cosine of the hit's
-            best sentence, and ``chunk`` that of the chunk's own vector, if the index has such vectors. With fusion
-            ``"levels"``, however, ``sentence`` is the cosine of the best sentence, and ``dense`` that of the chunk's
-            own vector. ``sparse`` is BM25 as a share of the highest score that the query allows. ``rerank`` is the
-            reranker's score. With ``document_weight`` there are also scores of the document, such as
+            best sentence or proposition, and ``chunk`` that of the chunk's own vector, if the index has such vectors.
+            With fusion ``"levels"``, however, ``sentence`` is the cosine of the best sentence, and ``dense`` that of
+            the chunk's own vector. ``sparse`` is BM25 as a share of the highest score that the query allows.
+            ``rerank`` is the reranker's score. With ``document_weight`` there are also scores of the document, such as
             ``document_dense``. If a stage failed and was skipped, ``rewrite`` or ``rerank`` has the reason in words.
             With a planner, ``plan`` has the chosen levels and the reason for them.
         line, end_line: The lines of the chunk's first and last character in the document, from 1.
@@ -62,7 +62,9 @@ class Hit:
             ``method="page"`` or the column ``page_starts``.
         path: The headings above the chunk, outermost first, if the chunks have a tree.
         sections, header, holes: The values of these columns of the chunk table, if it has them.
-        sentence: The span of the best sentence in characters of the document, if dense search used sentences.
+        sentence: The span of the best sentence in characters of the document, if dense search used sentences. None if
+            a proposition of the chunk is better than all of its sentences.
+        proposition: The best proposition of the chunk, if it is better than all sentences of the chunk.
         context: The text that was indexed together with the chunk's text, if any. ``text`` does not contain it.
         metadata: The values of the other columns of the chunk table.
         around: With an expansion, the chunks around the hit, or the chunks of its subtree or section. They include the
@@ -91,6 +93,7 @@ class Hit:
     sections: list[list[str]] | None = None
     header: str | None = None
     holes: list[dict[str, int]] | None = None
+    proposition: str | None = None
 
     def __str__(self) -> str:
         return self.text

@@ -30,7 +30,8 @@ from .manifest_values import OWN, fault
 #: adds contexts (:mod:`.context_column`). Version 6 adds integers of 32 bits
 #: (:mod:`pychunk.index.files.int32_columns`). Version 7 renames columns
 #: (:data:`pychunk._engine.data.columns.FORMER`). Version 8 adds the weight of contexts in vectors
-#: (:mod:`pychunk.index.context_vectors`). An older release would add chunks without it.
+#: (:mod:`pychunk.index.context_vectors`), without which an older release would add chunks, and vectors of propositions
+#: (:mod:`.proposition_column`).
 SCHEMA = 8
 MANIFEST, LOCK = "manifest.json", "lock"
 #: The file in which ``pychunk index`` records the input files that it has read. It does not belong to the index itself.

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..._engine.data.columns import COLUMNS
 from ...levels.level_names import LEVELS
+from . import proposition_column
 from .context_column import CONTEXT
 
 #: The columns that describe a chunk, and not its document.
@@ -58,7 +59,8 @@ def columns_not_given(table: pa.Table, known: pa.Schema) -> list[str]:
     """Return the names of metadata columns that an index with the schema ``known`` has, and a chunk table lacks."""
     if "document_id" not in table.column_names or "document_id" not in known.names:
         return []
-    return [name for name in known.names if name not in _OF_CHUNKS and name not in table.column_names]
+    own = _OF_CHUNKS | ({proposition_column.PROPOSITIONS} if proposition_column.is_in(known) else set())
+    return [name for name in known.names if name not in own and name not in table.column_names]
 
 
 def with_columns_of_before(table: pa.Table, before: pa.Table) -> pa.Table:

@@ -21,7 +21,7 @@ from ..files.block_checksums import Blocks, damaged
 from ..lexical import postings
 from ..lexical.analyzer import Analyzer
 from ..lexical.postings import Postings, PostingsBuilder
-from . import context_column
+from . import context_column, proposition_column
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -82,7 +82,7 @@ class Rows:
         table: One row for each chunk, without vectors.
         offsets: The offsets of each chunk's sentences, int64[n + 1] for n chunks.
         spans: The spans of the m sentences in characters of the document, int64[m, 2]. Rows that were read from a part
-            may have int32.
+            may have int32. A row of :data:`.proposition_column.NO_SPAN` stands for a proposition.
         sentences: The vectors of sentences, [m, dim]: unit vectors, or rows in the form in which a part stores them.
             None if the index does not store them.
         pooled: The vectors of chunks, [n, dim], in one of the same two forms. None if the index does not store them.
@@ -163,7 +163,9 @@ class PartWriter:
         if self._table is None:
             return True
         schema = rows.table.schema
-        same = schema.equals(self._schema) and context_column.is_in(schema) == context_column.is_in(self._schema)
+        same = schema.equals(self._schema) and all(
+            own.is_in(schema) == own.is_in(self._schema) for own in (context_column, proposition_column)
+        )
         return not self._sealed and bool(same) and int32_columns.fits(rows.table, rows.spans, self._narrow)
 
     def append(self, rows: Rows) -> None:
