@@ -188,7 +188,10 @@ def _answers(
     for row, text in enumerate(texts):
         one = known.get(row, CitedAnswer(fault="nothing was found"))
         if strict and one.fault and not ask.llm.dry_run:
-            raise RuntimeError(f"the stage answer failed for question {row} ({text!r:.80}): {one.fault}")
+            raise RuntimeError(
+                f"the stage answer failed for question {row} ({text!r:.80}): {one.fault}; pass strict=False to get "
+                "the other answers"
+            )
         parts, readings = assembled[row].parts, assembled[row].readings
         named = tuple(part for number in one.sources for part in readings[number - 1].parts)
         reason = one.fault or ("" if one.text else "the sources do not say")

@@ -104,7 +104,11 @@ def pic(
     """
     device = _on(vectors, stream)
     if (summary == "given") != (summaries is not None) or (summary == "lead") != (lead is not None):
-        raise ValueError("pass summaries= if and only if summary='given', and lead= if and only if summary='lead'")
+        passed = [name for name, value in (("summaries=", summaries), ("lead=", lead)) if value is not None]
+        raise ValueError(
+            "pass summaries= if and only if summary='given', and lead= if and only if summary='lead'; got "
+            f"summary={summary!r} with {' and '.join(passed) or 'neither'}"
+        )
     return _device.pic(
         _device.view(vectors, device),
         np.ascontiguousarray(offsets, np.int64),

@@ -114,7 +114,10 @@ def view(values: Any, device: Device) -> Array:
     strides = interface.get("strides")
     shape, kind = tuple(interface["shape"]), np.dtype(interface["typestr"])
     if strides is not None and tuple(strides) != np.empty(shape, kind).strides and 0 not in shape:
-        raise ValueError("an array on the GPU must be contiguous: pass .contiguous(), or a copy")
+        raise ValueError(
+            f"an array on the GPU must be contiguous; got strides {tuple(strides)} for shape {shape}: pass "
+            ".contiguous(), or a copy"
+        )
     producer = interface.get("stream")
     if producer is not None and producer != (device.stream or 1):
         _cuda.order(0 if producer == 1 else int(producer), device.stream, device.number)

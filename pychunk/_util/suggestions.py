@@ -47,7 +47,8 @@ def with_replacements(replacements: Mapping[str, str]) -> Callable[[Callable[P, 
                     raise TypeError(f"{function.__name__}() has no keyword {name!r}: {replacements[name]}")
                 if name not in known:
                     near = did_you_mean(name, [*known, *replacements])
-                    raise TypeError(f"{function.__name__}() has no keyword {name!r}{near}")
+                    listing = ", ".join(each for each in known if each not in ("self", "cls"))
+                    raise TypeError(f"{function.__name__}() has no keyword {name!r}; it takes {listing}{near}")
             return function(*args, **kwargs)
 
         return checked

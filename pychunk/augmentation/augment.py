@@ -124,7 +124,8 @@ def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None 
         raise ValueError("augment must name a source of contexts; got an empty list")
     if options and (len(several) > 1 or callable(several[0])):
         raise ValueError(
-            f"augment: write the option {', '.join(options)} into a source's name, as in 'head:characters=100'"
+            f"augment: the option {', '.join(options)} needs a single source that is named; got {how!r:.80}: write it "
+            "into a source's name, as in 'head:characters=100'"
         )
     return tuple(_way_of(each, options or {}, llm) for each in several)
 

@@ -84,7 +84,7 @@ def _of(document: Document, value: Any, stage: str) -> list[str]:
         return [value] * count
     if value is None or isinstance(value, bytes) or not hasattr(value, "__iter__"):
         raise ValueError(
-            f"{stage} returned {value!r} for {where}; expected a string, or a list with a string for each chunk"
+            f"{stage} returned {value!r:.80} for {where}; expected a string, or a list with a string for each chunk"
         )
     own = list(value)
     if len(own) != count:
@@ -93,5 +93,5 @@ def _of(document: Document, value: Any, stage: str) -> list[str]:
         )
     for chunk, each in enumerate(own):
         if not isinstance(each, str):
-            raise ValueError(f"{stage} returned {each!r} for chunk {chunk} of {where}; expected a string")
+            raise ValueError(f"{stage} returned {each!r:.80} for chunk {chunk} of {where}; expected a string")
     return own

@@ -176,11 +176,17 @@ def check_answers(run: Run) -> None:
         ValueError: The installation fails or answers wrongly; the message names the workload.
     """
     for name, reason in run.wrong.items():
-        raise ValueError(f"workload {name} failed: {reason}")
+        raise ValueError(
+            f"workload {name} failed: {reason}; build or install pychunk again, or name other workloads with --only"
+        )
     for name, found in run.answers.items():
         expected = WORKLOADS[name].answer
         if found != expected:
-            raise ValueError(f"workload {name} gave a wrong answer: its spans' hash is {found}, {expected} expected")
+            raise ValueError(
+                f"workload {name} gave a wrong answer: its spans' hash is {found}, {expected} expected; build or "
+                "install pychunk again, or store the new hash in pychunk/benchmark/workloads.py if other chunks are "
+                "intended"
+            )
 
 
 def _busy(run: Run, base: Run) -> list[str]:

@@ -31,7 +31,7 @@ def module(name: str) -> Any:
             NAME, FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
         )
         if spec is None or spec.loader is None:
-            raise ImportError(f"{FOLDER} contains no package")
+            raise ImportError(f"{FOLDER} contains no package; install pychunk again")
         package = sys.modules[NAME] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(package)
     return importlib.import_module(f"{NAME}.{name}")
@@ -73,7 +73,10 @@ def import_pychunk(package: str | None) -> dict[str, Any]:
     backend = pychunk.backend()
     folder = Path(pychunk.__file__).resolve().parent
     if package is not None and folder != Path(package):
-        raise ImportError(f"{sys.executable} imports pychunk from {folder}; {package} expected")
+        raise ImportError(
+            f"{sys.executable} imports pychunk from {folder}, not from {package}; remove what imports it at the start, "
+            "such as a .pth file"
+        )
     return {
         "package": str(folder),
         "pychunk": backend.get("version"),

@@ -418,8 +418,8 @@ class ChunkBatch:
             held = TextBatch.of(texts, on_error="skip")
         if held is None:
             raise ValueError(
-                "these chunks do not hold their documents (they come from a file, or from more than 4 MB of text): "
-                "pass texts="
+                "these chunks do not hold their documents (they come from a file or a pickle, or from more than 4 MB "
+                "of text): pass texts="
             )
         if len(held) != self.documents:
             raise ValueError(f"texts must be the {self.documents} documents of these chunks; got {len(held)}")

@@ -106,7 +106,8 @@ def export(
     """
     with readable_errors("interrupted; nothing was written"):
         if bits not in (8, 32) or (fp16 and bits == 8):
-            raise ValueError("--bits must be 8 or 32, and --bits 8 cannot be combined with --fp16")
+            given = f"--bits {bits}{' with --fp16' if fp16 else ''}"
+            raise ValueError(f"--bits must be 8 or 32, and --bits 8 cannot be combined with --fp16; got {given}")
         if (output / model_dir.FACTS).exists() and not overwrite:
             raise ValueError(f"{output} already holds a model; name another folder, or replace it with --overwrite")
         precision = "fp16" if fp16 else "int8" if bits == 8 else "fp32"

@@ -140,8 +140,10 @@ def search(
     passages in a level and for length, so even a good hit may be below 0.
     """
     with readable_errors("interrupted"):
-        if not all(map(str.strip, queries)):
-            raise ValueError("a query is empty, and would match any chunk; write a question")
+        if blank := [number for number, query in enumerate(queries, 1) if not query.strip()]:
+            raise ValueError(
+                f"query {blank[0]} of {len(queries)} is empty, and would match any chunk; write a question"
+            )
         if rewrite not in (None, *_REWRITES):
             options = "" if rewrite != "options" else _OPTIONS
             raise ValueError(f"--rewrite must be {', '.join(_REWRITES)}; got {rewrite!r}{options}")

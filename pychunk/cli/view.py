@@ -66,7 +66,7 @@ def view(
         if output != "-":
             check_output(output, inputs, overwrite=overwrite)
         elif show:
-            raise ValueError("--open needs a file; name it with -o")
+            raise ValueError("--open needs a file, but -o is - (standard output): name a file with -o")
         methods = [cutting, *(replace(cutting, method=other) for other in against or [])]
         if len(methods) > 4:
             raise ValueError(f"a page has room for four methods side by side; got {len(methods)}")

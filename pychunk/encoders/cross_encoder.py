@@ -37,8 +37,8 @@ class PairScorer(ExportedModel):
         super().__init__(path, task, runtime, "logits")
         if self.session.rank != 2:
             raise ValueError(
-                f"{self.path / self.facts.model} has no logits [pairs, classes]; export the model again, with "
-                f"a head for {task}"
+                f"{self.path / self.facts.model} has no logits [pairs, classes], but an output of "
+                f"{self.session.rank} dimensions; export the model again, with a head for {task}"
             )
 
     @property

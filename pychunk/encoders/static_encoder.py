@@ -50,7 +50,7 @@ class StaticEncoder:
         self.path = Path(path)
         facts_file = self.path / FACTS
         if not os.path.isfile(facts_file):
-            raise ValueError(f"no static encoder in {self.path}: {FACTS} is missing")
+            raise ValueError(f"no static encoder in {self.path}: {FACTS} is missing; name the directory that holds it")
         self.facts = read_facts(facts_file, "install pychunk again", _NEEDED)
         for name in ("table", "vocab"):
             check(self.path / self.facts[name], self.facts[f"{name}_sha256"], "install pychunk again")
@@ -59,8 +59,8 @@ class StaticEncoder:
         self.table: npt.NDArray[np.int8] = np.load(self.path / self.facts["table"], allow_pickle=False)
         if self.table.dtype != np.int8 or self.table.shape[:1] != (len(self.vocabulary),):
             raise ValueError(
-                f"{self.facts['table']} must be int8 with {len(self.vocabulary)} rows; got {self.table.dtype} "
-                f"{self.table.shape}"
+                f"{self.path / self.facts['table']} must be int8 with {len(self.vocabulary)} rows; got "
+                f"{self.table.dtype} {self.table.shape}: install pychunk again"
             )
 
     @property

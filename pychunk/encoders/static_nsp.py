@@ -35,7 +35,10 @@ class StaticPairs:
         self.facts, stored = read_weights(file, what, "install pychunk again", ("encoder", "threshold"))
         self.encoder = static_encoder.load(path)
         if self.facts["encoder"] != self.encoder.fingerprint:
-            raise ValueError(f"{file} is for {self.facts['encoder']}, but {self.encoder.fingerprint} is in {path}")
+            raise ValueError(
+                f"{file} is for {self.facts['encoder']}, but {self.encoder.fingerprint} is in {path}; install pychunk "
+                "again"
+            )
         parts = {name: np.ascontiguousarray(value, np.float32) for name, value in stored.items()}
         self.first, self.second, self.product = parts["first"], parts["second"], parts["product"]
         self.bias, self.out, self.out_bias = parts["bias"], parts["out"], parts["out_bias"].item()

@@ -70,7 +70,9 @@ class OtherTokenizer:
         try:
             self._loaded: Any = Loaded.from_file(str(path))
         except Exception as error:  # The package itself raises Exception.
-            raise ValueError(f"{path} is not a tokenizer that tokenizers can read: {error}") from error
+            raise ValueError(
+                f"{path} is not a tokenizer that tokenizers can read: {error}; export the model again"
+            ) from error
         # The files of published models pad and truncate every text to 128 tokens. Here, batches are padded to their
         # longest row, and the model's length limits the tokens.
         self._loaded.no_padding()
@@ -119,7 +121,8 @@ class OtherTokenizer:
         found = [i for i in range(len(pair)) if word and pair[i : i + len(word)] == word]
         if len(found) != 2:
             raise ValueError(
-                "the tokenizer must keep both words of a test pair, to show the special tokens around them"
+                f"{self.path}: the tokenizer must keep both words of a test pair, to show the special tokens around "
+                f"them; got the ids {pair!s:.60} for two of {word!s:.60}"
             )
         first, second = found
         parts = {
@@ -130,7 +133,8 @@ class OtherTokenizer:
         single = self._loaded.encode("a").ids
         if single != [*parts["prefix"], *word, *parts["suffix"]]:
             raise ValueError(
-                "the special tokens before and after one sentence must equal those before and after a pair of sentences"
+                f"{self.path}: the special tokens before and after one sentence must equal those before and after a "
+                f"pair of sentences; got the ids {single!s:.60} and {pair!s:.60}"
             )
         pads = [self._loaded.token_to_id(token) for token in ("[PAD]", "<pad>", "<|padding|>", "<|endoftext|>")]
         return {**parts, "pad": next((pad for pad in pads if pad is not None), 0)}

@@ -45,7 +45,7 @@ class TransformerEncoder(ExportedModel):
         if self.session.rank != wanted:
             raise ValueError(
                 f"{self.path / self.facts.model}: pooling {self.facts.pooling!r} needs an output of {wanted} "
-                f"dimensions; got {self.session.rank}"
+                f"dimensions; got {self.session.rank}: export the model again"
             )
 
     @property

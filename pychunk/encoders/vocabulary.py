@@ -41,13 +41,15 @@ def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
 
 def _check(tokens: list[str], unknown: str, path: Path) -> None:
     if unknown not in tokens:
-        raise ValueError(f"{path}: the vocabulary lacks its unknown token {unknown!r}")
+        raise ValueError(f"{path}: the vocabulary lacks its unknown token {unknown!r}; save the tokenizer again")
     if len(set(tokens)) == len(tokens):
         return
     seen: dict[str, int] = {}
     for row, token in enumerate(tokens):
         if token in seen:
-            raise ValueError(f"{path}: token {token!r} occurs twice, with the ids {seen[token]} and {row}")
+            raise ValueError(
+                f"{path}: token {token!r} occurs twice, with the ids {seen[token]} and {row}; save the tokenizer again"
+            )
         seen[token] = row
 
 

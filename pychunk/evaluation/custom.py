@@ -145,7 +145,7 @@ class Model:
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise ValueError(
                 f"{self._name} must return finite numbers [{len(texts)}, d] for {len(texts)} texts; got shape "
-                f"{vectors.shape}"
+                f"{vectors.shape}{'' if np.isfinite(vectors).all() else ' with NaN or infinity'}"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.maximum(norms, np.float32(1e-12)), np.float32)

@@ -110,7 +110,9 @@ def load(
         return questions_of(where, _there(documents, "documents"), limit)
     if pdf:
         if not (where / "questions.csv").is_file():
-            raise ValueError(f"{where} has no questions.csv about PDF files; only such a folder is read as PDF")
+            raise ValueError(
+                f"{where} has no questions.csv about PDF files, and only such a folder is read as PDF: leave out --pdf"
+            )
         return unlp(where, limit, pdf=True)
     if where.is_dir():
         return _load_folder(where, limit)
@@ -256,7 +258,8 @@ def chunking_evaluation(folder: str | Path, limit: int | None = None) -> Dataset
             if texts[corpus][start:end] != reference["content"]:
                 raise ValueError(
                     f"questions.csv row {number}: characters {start} to {end} of {corpus}.md are "
-                    f"{texts[corpus][start:end]!r}, not {reference['content']!r}"
+                    f"{texts[corpus][start:end]!r:.80}, not {reference['content']!r:.80}: correct start_index and "
+                    "end_index"
                 )
             spans.append((start, end))
         questions.append(Question(row["question"], rows[corpus], spans=tuple(spans)))
@@ -287,7 +290,9 @@ def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> 
     for number, row in islice(_csv_rows(folder / "questions.csv", _PAGE_COLUMNS), limit):
         document, page = rows.get(Path(row["Doc_ID"]).stem), int(row["Page_Num"])
         if document is None:
-            raise ValueError(f"questions.csv row {number}: no text of {row['Doc_ID']} in {folder}")
+            raise ValueError(
+                f"questions.csv row {number}: no text of {row['Doc_ID']} in {folder}; add it, or leave out the row"
+            )
         if not 1 <= page <= len(starts[document]):
             raise ValueError(
                 f"questions.csv row {number}: {row['Doc_ID']} has pages 1 to {len(starts[document])}; got {page}"
@@ -326,10 +331,15 @@ def _split_pages(file: Path) -> list[str]:
     parts = _PAGE_MARK.split(text)  # text, number, text, number, ..., text
     numbers, texts = [int(number) for number in parts[1::2]], parts[::2]
     if not numbers or numbers != list(range(1, len(numbers) + 1)):
-        raise ValueError(f"{file} must mark its pages from 1 on with lines '===== Page 1 ====='; got {numbers}")
+        raise ValueError(
+            f"{file} must mark its pages from 1 on with lines '===== Page 1 ====='; got the pages {numbers!s:.80}"
+        )
     outside = texts.pop(0 if texts[-1].strip() else -1)
     if outside.strip():
-        raise ValueError(f"{file} has text after its last page mark, but also {outside[:40]!r} before its first")
+        raise ValueError(
+            f"{file} has text after its last page mark, but also {outside[:40]!r} before its first; add the mark that "
+            "is missing"
+        )
     return texts
 
 
@@ -479,7 +489,7 @@ def read_documents(path: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
         ids += (str(name).removeprefix(inside) for name in batch.table["id"].to_pylist())
         texts += batch.table["text"].to_pylist()
     if not texts:
-        raise ValueError(f"{path} holds no documents")
+        raise ValueError(f"{path} holds no documents; name a file or folder that does")
     if len(set(ids)) < len(ids):
         twice = next(name for name, count in Counter(ids).items() if count > 1)
         raise ValueError(f"{path} must have each id once; got {twice!r:.80} twice or more")
@@ -538,7 +548,7 @@ def questions_from(
         astray += wrong
         questions.append(Question(text, document, answers, spans))
     if not questions:
-        raise ValueError(f"{name} holds no questions")
+        raise ValueError(f"{name} holds no questions; add at least one")
     notes = _astray(astray, len(questions), "answer_start")
     return Dataset(name, "answers", ids, texts, questions[:limit], notes=notes)
 
@@ -666,9 +676,11 @@ def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str
             try:
                 for number, row in enumerate(reader, 1):
                     if None in row or None in row.values():
+                        more = len(row.get(None) or ())
+                        held = sum(value is not None for key, value in row.items() if key is not None) + more
                         raise ValueError(
-                            f"{file}: row {number}, which ends in line {reader.line_num}, has more or fewer fields "
-                            "than the first row"
+                            f"{file}: row {number}, which ends in line {reader.line_num}, must have as many fields as "
+                            f"the first row, {len(reader.fieldnames or [])}; got {held}"
                         )
                     yield number, row
             except csv.Error as error:

@@ -126,7 +126,9 @@ def locate(text: str, pieces: Iterable[Piece], peer: str = "peer") -> list[Span]
         if at < done:
             at = dense.find(wanted, done)
         if at < 0:
-            raise ValueError(f"{peer}: chunk {len(spans)} is not in the text after character {_end(spans)}: {piece!r}")
+            raise ValueError(
+                f"{peer}: chunk {len(spans)} is not in the text after character {_end(spans)}: {piece!r:.80}"
+            )
         done = at + len(wanted)
         spans.append((kept[at], kept[done - 1] + 1))
     return spans

@@ -119,7 +119,10 @@ def retrieve(
     create = {key: value for key, value in options.items() if key != "ranking"}
     ranking = options.get("ranking") or Ranking()
     if ranking.document_weight != SEARCH.document_weight:
-        raise ValueError("document_weight cannot be set in Ranking here: pass Strategy(document_weight=...) instead")
+        raise ValueError(
+            f"document_weight={ranking.document_weight} cannot be set in Ranking here: pass "
+            "Strategy(document_weight=...) instead"
+        )
     ranking = replace(ranking, document_weight=strategy.document_weight)
     recipe = strategy.recipe
     if levelled is not None:

@@ -196,7 +196,10 @@ def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
     array = _one(vectors) if isinstance(vectors, pa.ChunkedArray) else vectors
     width = array.type.list_size if pa.types.is_fixed_size_list(array.type) else dim
     if width != dim:
-        raise ValueError(f"the chunks' vectors are {width} wide, the index's {dim}")
+        raise ValueError(
+            f"the chunks' vectors are {width} wide, the index's {dim}: segment with the index's encoder, or create "
+            "another index"
+        )
     found = np.asarray(array.flatten(), np.float32).reshape(-1, dim)
     with np.errstate(all="ignore"):
         finite = np.isfinite(found.sum())  # This takes half the time of testing each number.
@@ -266,7 +269,10 @@ def check_documents(table: pa.Table, ids: pa.Array) -> None:
         raise ValueError(f"documents= has the id {twice!r} twice: give each document an id of its own")
     others = keys(table).filter(pc.invert(pc.is_in(keys(table), value_set=ids)))
     if len(others):
-        raise ValueError(f"there are chunks of document {others[0].as_py()!r}, which is not among documents=")
+        raise ValueError(
+            f"there are chunks of document {others[0].as_py()!r}, which is not among documents=: add its id there, or "
+            "leave out its chunks"
+        )
 
 
 def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence", **options: Any) -> pa.Table:

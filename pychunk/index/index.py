@@ -78,7 +78,7 @@ class Index:
     ) -> None:
         if not isinstance(store, Store):
             raise TypeError(
-                f"an index is opened by Index.open(path) or made by Index.create(path); got Index({store!r})"
+                f"an index is opened by Index.open(path) or made by Index.create(path); got Index({store!r:.80})"
             )
         where = Placement.of(placement)
         self._is_new, self._placement_given, self._warned_of_contexts = False, where, False
@@ -498,7 +498,9 @@ class Index:
             ValueError: You passed ids, but the documents of the index have no ids.
         """
         if (ids is None) == (chunk_ids is None):
-            raise ValueError("remove() takes ids or chunk_ids")
+            raise ValueError(
+                f"remove() takes either ids or chunk_ids; got {'neither' if ids is None else 'both'} of them"
+            )
         wanted = argument_checks.ids("ids", ids) if ids is not None else argument_checks.ids("chunk_ids", chunk_ids)
         self._contents.begin_writing()
         if ids is not None and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
@@ -758,7 +760,8 @@ class Index:
         )
         if own.plan is not None or own.min_score is not None:
             raise ValueError(
-                "rank() does not support planner and min_score in its Ranking: leave them out, or call search()"
+                f"rank() does not support planner and min_score in its Ranking; got planner {own.plan!r:.80} and "
+                f"min_score {own.min_score!r:.80}: leave them out, or call search()"
             )
         chosen, threads, levels = own.ranking, own.threads, own.levels
         argument_checks.whole("k", k, 1)

@@ -76,7 +76,10 @@ def merged(table: pa.Table) -> pa.Table:
     rows = np.diff(np.append(np.flatnonzero(heads), len(first)))  # The number of rows of each document.
     several = np.repeat(np.repeat(rows > 1, rows), size)
     if "boxes" in table.column_names and table.filter(pa.array(several))["boxes"].is_valid().to_numpy().any():
-        raise ValueError("on_duplicate='merge' joins only texts, and these chunks have boxes on pages")
+        raise ValueError(
+            "on_duplicate='merge' joins only texts, and these chunks have boxes on pages: give each row an id of its "
+            "own"
+        )
     for names, last, more in _COUNTED:
         if last not in table.column_names:
             continue

@@ -99,7 +99,9 @@ class Manifest:
                 shards = [Shard(**shard) for shard in said.pop("shards")]
                 return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{path} is damaged. Restore it from a copy, or ingest into another folder") from error
+            raise ValueError(
+                f"{path} is damaged ({error!r:.80}). Restore it from a copy, or ingest into another folder"
+            ) from error
         raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}. Use the pychunk that wrote it")
 
 

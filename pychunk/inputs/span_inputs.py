@@ -138,8 +138,12 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
         arrays = [np.asarray(row, dtype=np.float32) for row in rows]
         matrices = [array for array in arrays if array.ndim == 2]
         dims = {array.shape[1] for array in matrices if len(array)} or {array.shape[1] for array in matrices}
-        if len(dims) > 1 or any(array.ndim != 2 and array.size for array in arrays):
-            raise ValueError("sentence_vectors must be float[n, d] for n sentences, with the same d in all documents")
+        flat = next((row for row, array in enumerate(arrays) if array.ndim != 2 and array.size), None)
+        if len(dims) > 1 or flat is not None:
+            got = f"d of {sorted(dims)!s:.80}" if flat is None else f"shape {arrays[flat].shape} for document {flat}"
+            raise ValueError(
+                f"sentence_vectors must be float[n, d] for n sentences, with the same d in all documents; got {got}"
+            )
         dim = dims.pop() if dims else 1
         for row, array in enumerate(arrays):
             wanted = int(sentence_offsets[row + 1] - sentence_offsets[row])

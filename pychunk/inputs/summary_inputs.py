@@ -35,5 +35,8 @@ def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool)
             )
         return unit
     if not has_encoder:
-        raise ValueError(f"{name} must be vectors if columns={{'sentence_vectors': ...}} is passed: pass float[k, d]")
+        raise ValueError(
+            f"{name} must be vectors if columns={{'sentence_vectors': ...}} is passed; got {type(values).__name__}: "
+            "pass float[k, d]"
+        )
     return Ragged(*flat_text(texts_of(values, len(texts), texts.source, name)))

@@ -157,7 +157,9 @@ def texts_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Lar
     array = array_of(values, rows, table, name)
     missing = missing_rows(array)
     if len(missing):
-        raise ValueError(f"{name} is null for document {missing[0]}: fix it or pass on_error='skip'")
+        raise ValueError(
+            f"{name} must not be null; it is null for document {missing[0]}: give a text, or pass on_error='skip'"
+        )
     try:
         return array.cast(pa.large_string())
     except pa.ArrowException as error:
@@ -317,7 +319,9 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
             return pa.array(values, pa.uint64())
         for row, value in enumerate(values):
             if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-                raise ValueError(f"{name} of document {row} has a lone surrogate, which is not UTF-8") from None
+                raise ValueError(
+                    f"{name} of document {row} has a lone surrogate, which is not UTF-8: remove it"
+                ) from None
             if isinstance(value, numbers.Integral) and (int(value) < 0 or int(value) >= 2**64):
                 raise ValueError(
                     f"{name} of document {row} does not fit into 64 bits with the other values; make a string of each"

@@ -57,6 +57,9 @@ def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mappin
     for name, key in wanted_columns(made.method.wants, shared, keys).items():
         missing = [row for row, metadata in enumerate(metadatas) if key not in metadata]
         if missing:
-            raise ValueError(f"{name}={key!r}: document {missing[0]} has no such key in its metadata")
+            keys_there = ", ".join(map(str, metadatas[missing[0]])) or "none"
+            raise ValueError(
+                f"{name}={key!r}: document {missing[0]} has no such key in its metadata; its keys are {keys_there:.200}"
+            )
         found[name] = [metadata[key] for metadata in metadatas]
     return found

@@ -55,7 +55,10 @@ class PychunkVectorStore(VectorStore):
         self.index = index if isinstance(index, Index) else Index.open(index)
         unknown = [name for name in include if name not in Hit.__dataclass_fields__]
         if unknown:
-            raise ValueError(f"include names fields of pychunk.Hit; got {', '.join(map(repr, unknown))}")
+            raise ValueError(
+                f"include must name fields of pychunk.Hit ({', '.join(Hit.__dataclass_fields__)}); got "
+                f"{', '.join(map(repr, unknown))}"
+            )
         self.include, self.search_options = tuple(include), search
 
     @property

@@ -86,7 +86,9 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
             "name as text)"
         )
     if not chosen:
-        raise ValueError(f"{path} holds no file whose name fits kind {kind!r}")
+        raise ValueError(
+            f"{path} holds no file whose name fits kind {kind!r}; pass kind='auto', or the kind of its files"
+        )
     others = [file.path for file in found if kinds[file.path] not in wanted]
     return (
         [file for file, _ in chosen],

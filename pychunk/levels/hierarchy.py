@@ -133,7 +133,10 @@ class Hierarchy:
         """
         place = self.place(level)
         if place == 0:
-            raise ValueError(f"{level!r} is the finest level; it has no children")
+            raise ValueError(
+                f"{level!r} is the finest level, which has no children: name a coarser one of "
+                f"{', '.join(map(str, self.levels))}"
+            )
         return self._children[place]
 
     def parents(self, level: Level) -> I64:
@@ -144,7 +147,10 @@ class Hierarchy:
         """
         place = self.place(level)
         if place == len(self.levels) - 1:
-            raise ValueError(f"{level!r} is the coarsest level; it has no parents")
+            raise ValueError(
+                f"{level!r} is the coarsest level, which has no parents: name a finer one of "
+                f"{', '.join(map(str, self.levels))}"
+            )
         counts = np.diff(self._children[place + 1])
         return np.repeat(np.arange(len(counts)), counts)
 

@@ -145,7 +145,8 @@ def hierarchy_from(table: Any) -> Hierarchy:
     n = int(doc_offsets[-1])
     if len(doc_offsets) != documents + 1 or not np.array_equal(place[finest], np.arange(n)):
         raise ValueError(
-            f"the table does not hold the sentences of its {documents} documents: rows are missing or occur twice"
+            f"the table does not hold the sentences of its {documents} documents: rows are missing or occur twice; got "
+            f"{int(finest.sum())} sentences: pass all rows of Hierarchy.to_arrow()"
         )
     firsts = [np.append(np.sort(place[(low <= level) & (level <= high)]), n) for level in range(len(levels))]
     removed = None

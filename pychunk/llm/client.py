@@ -192,7 +192,8 @@ class LLM:
                 :class:`Request`.
         """
         if isinstance(ask, Request) and (system or more):
-            raise TypeError("ask takes no further fields with a Request: pass them to Request()")
+            names = ", ".join([*(["system"] if system else []), *more])
+            raise TypeError(f"ask takes no further fields with a Request; got {names}: pass them to Request()")
         unknown = sorted(set(more) - {each.name for each in fields(Request)})
         if unknown:
             name = unknown[0]
@@ -219,7 +220,7 @@ class LLM:
 
     def _parts(self, asks: Iterable[Request | str]) -> Iterator[list[Request]]:
         if isinstance(asks, (str, Request)):
-            raise TypeError("the requests must be a list; pass a single one to ask()")
+            raise TypeError(f"the requests must be a list; got one {type(asks).__name__}: pass a single one to ask()")
         size = max(_PART, 32 * self.concurrency)
         part: list[Request] = []
         for ask in asks:

@@ -138,7 +138,8 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
         none = np.empty(0, np.int64)
         return Blocks(offsets_of(counts), none.astype(np.int8), none.astype(np.int16), none, none)
     if rows.null_count:
-        raise ValueError("a block must not be null")
+        lost = int(np.searchsorted(np.cumsum(counts), rows.is_null().index(True).as_py(), "right"))
+        raise ValueError(f"a block must not be null, but document {lost} has one that is: leave it out")
     names = {field.name for field in rows.type}
     if missing := {"kind", "start", "end"} - names:
         raise TypeError(f"blocks must have the fields kind, start and end; {', '.join(sorted(missing))} is missing")
@@ -215,6 +216,9 @@ def _matrix(boxes: pa.Array) -> npt.NDArray[np.float32] | None:
     given = np.flatnonzero(np.asarray(boxes.is_valid()))
     values = boxes.drop_null().flatten().to_numpy(zero_copy_only=False)
     if len(values) != 4 * len(given):
-        raise ValueError("the box of a block must be left, top, right and bottom")
+        raise ValueError(
+            "the box of a block must be four numbers: left, top, right and bottom; got "
+            f"{len(values)} numbers for {len(given)} boxes"
+        )
     out[given] = values.reshape(-1, 4)
     return out

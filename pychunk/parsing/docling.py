@@ -72,12 +72,13 @@ def parse_docling(data: bytes) -> Paged:
     except (ValueError, RecursionError) as error:
         raise DoclingError(f"not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("schema_name") != "DoclingDocument":
-        raise DoclingError('not a DoclingDocument: "schema_name" is something else')
+        said = document.get("schema_name") if isinstance(document, dict) else document
+        raise DoclingError(f'not a DoclingDocument: "schema_name" must be "DoclingDocument"; got {said!r:.80}')
     tree = _Tree(document)
     elements = [*tree.below(document.get("body"), 0), *tree.below(document.get("furniture"), 0)]
     elements = [element for element in elements if element.text]
     if not any(not element.removed for element in elements):
-        raise DoclingError("the document has no text")
+        raise DoclingError("the document has no text; if it shows scanned pages, convert it again with OCR")
     writer = PagedWriter()
     pages = tree.pages
     for element in _by_page(elements, pages):

@@ -145,7 +145,8 @@ def view_of(
     for other in others:
         if not isinstance(other, ChunkBatch):
             raise TypeError(
-                f"against must be a ChunkBatch or a list of them, with the same documents cut otherwise; got {other!r}"
+                "against must be a ChunkBatch or a list of them, with the same documents cut otherwise; got "
+                f"{other!r:.80}"
             )
         if other.documents != chunks.documents:
             raise ValueError(

@@ -33,10 +33,12 @@ def by_index(batches: Sequence[ChunkBatch], queries: Sequence[str], k: int) -> t
     """
     from ..index.index import Index
 
-    if any(each.origin is None for each in batches):
+    lost = next((number for number, each in enumerate(batches) if each.origin is None), None)
+    if lost is not None:
+        which = "these" if lost == 0 else f"those of against[{lost - 1}]"
         raise ValueError(
-            "queries as text need chunks straight from segment(), not read from a file or unpickled; pass the hits of "
-            "a search instead: queries={question: index.search(question)}"
+            f"queries as text need chunks straight from segment(), but {which} were read from a file or unpickled; "
+            "pass the hits of a search instead: queries={question: index.search(question)}"
         )
     origins = [each.origin for each in batches if each.origin is not None]
     encoder, own = origins[0].table_encoder, any(each.has_vectors for each in origins)

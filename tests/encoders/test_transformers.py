@@ -137,7 +137,9 @@ def test_weights_that_are_pickled_or_damaged_are_refused(tmp_path: Path) -> None
     with pytest.raises(ValueError, match=r"model.safetensors is damaged"):
         export.export(folder, tmp_path / "out")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ValueError, match=r"holds no model.safetensors; pychunk does not load pickled weights"):
+    with pytest.raises(
+        ValueError, match=r"holds no model.safetensors, and pychunk does not load pickled weights; save"
+    ):
         export.export(folder, tmp_path / "out")
 
 

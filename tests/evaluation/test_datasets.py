@@ -314,8 +314,8 @@ def test_wikipedia_data(data: Path) -> None:
             r"questions.csv, line 2: ',' expected after '\"': inside a quoted field",
         ),
         ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: inside a quoted field"),
-        ("What?,a,b\n", "row 1, which ends in line 2, has more or fewer fields than the first row"),
-        ("What?\n", "row 1, which ends in line 2, has more or fewer fields than the first row"),
+        ("What?,a,b\n", "row 1, which ends in line 2, must have as many fields as the first row, 2; got 3"),
+        ("What?\n", "row 1, which ends in line 2, must have as many fields as the first row, 2; got 1"),
     ],
 )
 def test_a_stray_quote_swallows_no_question(tmp_path: Path, rows: str, said: str) -> None:

@@ -45,7 +45,9 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
             index.add(chunks_of(PETS, ids=[1, 2, 3]))
         with pytest.raises(ValueError, match="metadata 'text': the chunks already have a column of that name"):
             index.add(table, metadata={"text": ["a", "b", "c"]})
-        with pytest.raises(ValueError, match="metadata 'n' has 1 values, and there are at least 3 documents"):
+        with pytest.raises(
+            ValueError, match="metadata 'n' must have one value for each document, of which there are at least 3; got 1"
+        ):
             index.add(table, metadata={"n": [1]})
         assert len(index) == 4
         index.add(table)

@@ -70,7 +70,7 @@ def test_the_command_loads_only_what_one_search_takes(tmp_path: Path, documents:
 
 def test_an_empty_question_is_refused(tmp_path: Path, documents: Path) -> None:
     run("index", documents, "--column", "text", "-o", tmp_path / "it.idx")
-    assert "a query is empty" in refused("search", tmp_path / "it.idx", "Rhine", " ")
+    assert "query 2 of 2 is empty" in refused("search", tmp_path / "it.idx", "Rhine", " ")
 
 
 def test_every_damaged_index_is_told(tmp_path: Path, documents: Path) -> None:

@@ -146,7 +146,7 @@ def test_streams_of_xz_follow_each_other_and_a_cut_one_is_told(tmp_path: Path) -
     found, letters = read(path)
     assert len(found) == 1
     assert [letter.reason for letter in letters] == [
-        "cannot be read further: the file ends inside an xz stream: it is cut off"
+        "cannot be read further: the file ends inside an xz stream: it is cut off; get it again"
     ]
     path.write_bytes(packed[:60] + b"\xff" + packed[61:])
     assert read(path)[1][0].reason.startswith("cannot be read further: ")

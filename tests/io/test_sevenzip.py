@@ -122,7 +122,7 @@ def test_a_checksum_that_does_not_fit_is_told() -> None:
     letters: list[DeadLetter] = []
     list(streams.blocks(io.BytesIO(data), "a.7z", letters.append))
     assert [letter.reason for letter in letters] == [
-        "cannot be read further: the archive is damaged: the file's checksum does not match"
+        "cannot be read further: the archive is damaged: the file's checksum does not match; get it again"
     ]
 
 

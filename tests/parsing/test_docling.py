@@ -175,7 +175,7 @@ def test_the_kind_is_known_by_content(tmp_path: Path) -> None:
     assert batches[0].table["title"].to_pylist() == ["About foxes"] * 2
     assert batches[0].table["blocks"][0].as_py()[9]["kind"] == "table"
     assert [(Path(letter.source).name, letter.reason) for letter in letters] == [
-        ("d.docling.json", "the document has no text")
+        ("d.docling.json", "the document has no text; if it shows scanned pages, convert it again with OCR")
     ]
     assert [Path(each).name for each in source.ignored] == ["c.json"]
     assert open_source(tmp_path / "a.json").kind == "docling"

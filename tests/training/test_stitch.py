@@ -242,10 +242,10 @@ def test_questions_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"answers": ...}, "line 2 has no answers"),
-        ({"answers": []}, "line 2 has no answers"),
+        ({"answers": ...}, "line 2: answers must be a list of plans"),
+        ({"answers": []}, "line 2: answers must be a list of plans"),
         ({"answers": [["section", "sentence"]]}, "line 2: a plan must be"),
-        ({"document": 3}, "line 2 has no text in 'document'"),
+        ({"document": 3}, "line 2 must have a text in 'document'"),
         ({"traces": [3]}, "line 2: traces"),
     ],
 )

@@ -129,6 +129,9 @@ class Cuts:
         if self.score is not None:
             wanted = np.maximum(counts - 1, 0) if self.pairs else counts
             if self.score.documents != len(counts) or not np.array_equal(self.score.counts, wanted):
-                raise ValueError(
-                    f"cuts must hold one score for each {'pair of adjacent sentences' if self.pairs else 'sentence'}"
-                )
+                of = "pair of adjacent sentences" if self.pairs else "sentence"
+                got = f"lists of scores for {self.score.documents} of {len(counts)} documents"
+                if self.score.documents == len(counts):
+                    row = int(np.flatnonzero(self.score.counts != wanted)[0])
+                    got = f"{self.score.counts[row]} for the {wanted[row]} of document {row + first_row}"
+                raise ValueError(f"cuts must hold one score for each {of}; got {got}")

@@ -40,8 +40,8 @@ class Document:
         self.features = request.features
         if hasattr(request.tokenizer, "count_spans"):
             raise ValueError(
-                "PYCHUNK_BACKEND=reference counts only WordPiece tokens, and this encoder has another tokenizer; unset "
-                "PYCHUNK_BACKEND"
+                "PYCHUNK_BACKEND=reference counts only WordPiece tokens, and this encoder has another tokenizer "
+                f"({getattr(request.tokenizer, 'path', type(request.tokenizer).__name__)}); unset PYCHUNK_BACKEND"
             )
         data = bytes(self.features.text[self.features.offsets[row] : self.features.offsets[row + 1]])
         self.data, self.text = data, data.decode()

@@ -32,7 +32,7 @@ def method_of(text: str) -> tuple[str, dict[str, Any]]:
         if ":" in value and "=" in value and not value.startswith(("[", '"')):
             raise ValueError(f"-m: separate options by commas, as in {name}:size=80,unit=words; got {text!r}")
         if key.strip() in options:
-            raise ValueError(f"-m: {key.strip()} is given twice in {text!r}")
+            raise ValueError(f"-m: {key.strip()} is given twice in {text!r}; give it once")
         options[key.strip()] = value_of(value.strip(), f"-m {text}")
     if colon and not options:
         raise ValueError(f"-m must be NAME or NAME:OPTION=VALUE,OPTION=VALUE; got {text!r}")
@@ -50,7 +50,9 @@ def value_of(text: str, where: str) -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise ValueError(f"{where}: {text} is not JSON: {error}") from None
+            raise ValueError(
+                f'{where}: {text:.80} is not JSON ({error}): write texts in double quotes, as in ["a", "b"]'
+            ) from None
     pair = _KIND.fullmatch(text)
     number = _number(pair[2] if pair else text)
     if pair and number is not None:

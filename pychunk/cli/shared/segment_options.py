@@ -118,7 +118,7 @@ class SegmentOptions:
                     f"--placement has no option {name!r}; its options are device, threads, runtime and precision"
                 )
             if name in found:
-                raise ValueError(f"--placement names {name} twice: {found[name]} and {value}")
+                raise ValueError(f"--placement names {name} twice: {found[name]} and {value}; name it once")
             found[name] = value_of(value, "--placement threads") if name == "threads" else value
         return Placement(**found)
 
@@ -164,7 +164,9 @@ class SegmentOptions:
             flags["unwrap_lines"] = self.unwrap_lines
         twice = [key for key in flags if key in options]
         if twice:
-            raise ValueError(f"{twice[0]} is given twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}")
+            raise ValueError(
+                f"{twice[0]} is given twice: in -m {self.method}, and by --{twice[0].replace('_', '-')}; leave out one"
+            )
         by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name in (None, "pic")), None)
         summary = {"summary": by_column} if by_column else {}
         return {"method": name, **usual.get(name or "", {}), **summary, **options, **flags}
@@ -279,7 +281,7 @@ class ReaderOptions:
             if not (is_pair and role in ("text", *ROLES)):
                 role, name = "text", each
             if role in found:
-                raise ValueError(f"--column names {role} twice: {found[role]!r} and {name!r}")
+                raise ValueError(f"--column names {role} twice: {found[role]!r} and {name!r}; name it once")
             found[role] = name
         return cast("DocumentColumns", found)
 

@@ -163,11 +163,18 @@ def bert_graph(
 
 def _check(config: Mapping[str, Any]) -> None:
     if config.get("model_type", "bert") != "bert":
-        raise ValueError(f"only BERT's graph can be written here; this model is of type {config.get('model_type')!r}")
+        raise ValueError(
+            f"only BERT's graph can be written here; this model is of type {config.get('model_type')!r}: export it "
+            "with pychunk export"
+        )
     if config.get("position_embedding_type", "absolute") != "absolute":
-        raise ValueError(f"positions must be absolute; got {config['position_embedding_type']!r}")
+        raise ValueError(
+            f"position_embedding_type must be absolute; got {config['position_embedding_type']!r}: choose another model"
+        )
     if config.get("hidden_act", "gelu") not in ACTIVATIONS:
-        raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}; got {config['hidden_act']!r}")
+        raise ValueError(
+            f"hidden_act must be one of {', '.join(ACTIVATIONS)}; got {config['hidden_act']!r}: choose another model"
+        )
 
 
 def _model(graph: _Graph, output: str, shape: list[Any]) -> onnx.ModelProto:

@@ -52,7 +52,7 @@ def read_weights(path: Path) -> BertWeights:
     try:
         model = onnx.load(path)
     except Exception as error:  # It may be protobuf's DecodeError, an error of onnx's own checks, or OSError.
-        raise ValueError(f"{path} is not an ONNX model that can be read: {error}") from error
+        raise ValueError(f"{path} is not an ONNX model that can be read: {error}; export the model again") from error
     try:
         found = _settings(model)
         _compare(model, found)

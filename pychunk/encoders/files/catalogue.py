@@ -66,7 +66,10 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
         for file, expected in facts["files"].items():
             path = folder / file
             if not path.is_file():
-                raise ValueError(f"{source or folder} is not {facts['repository']}: {file} is missing")
+                raise ValueError(
+                    f"{source or folder} is not {facts['repository']}: {file} is missing; name the directory or "
+                    f"wheel that holds {', '.join(facts['files'])}"
+                )
             if sha256(path) != expected:
                 raise ValueError(
                     f"{path} is damaged, or not the file of {facts['repository']} at revision "
@@ -127,13 +130,15 @@ def _check_numbers(path: Path, facts: dict[str, Any], origin: Path) -> str:
         most = _most_difference(path, facts)
         if not most <= MOST_DIFFERENCE:
             raise ValueError(
-                f"the model built from {origin} is wrong: a score differs by {most:.4f} from the stored one"
+                f"the model built from {origin} is wrong: a score differs by {most:.4f} from the stored one, more "
+                f"than {MOST_DIFFERENCE}; upgrade onnxruntime and build it again, or report a bug of pychunk"
             )
         return f"scores of {count} pairs equal the stored ones (within {most:.6f})"
     least = _least_cosine(path, facts)
     if least < LEAST_COSINE:
         raise ValueError(
-            f"the model built from {origin} is wrong: a vector's cosine to the stored vector is {least:.4f}"
+            f"the model built from {origin} is wrong: a vector's cosine to the stored vector is {least:.4f}, less "
+            f"than {LEAST_COSINE}; upgrade onnxruntime and build it again, or report a bug of pychunk"
         )
     return f"vectors of {count} sentences equal the stored ones (cosine {least:.6f})"
 

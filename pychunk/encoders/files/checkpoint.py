@@ -33,11 +33,14 @@ def names(folder: Path) -> set[str]:
             return set(stored.keys())
     index = folder / INDEX
     if not index.is_file():
-        raise ValueError(f"{folder} holds no {FILE}; pychunk does not load pickled weights")
+        raise ValueError(
+            f"{folder} holds no {FILE}, and pychunk does not load pickled weights; save the model again with "
+            "save_pretrained(), which writes it"
+        )
     try:
         return set(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{index} is damaged: {error!r}") from error
+        raise ValueError(f"{index} is damaged: {error!r}; download the model again") from error
 
 
 def heads(stored: set[str]) -> tuple[str, ...]:
@@ -76,4 +79,4 @@ def _opened(file: Path) -> Iterator[Any]:
         with safe_open(file, framework="numpy") as stored:
             yield stored
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"{file} is damaged: {error}") from error
+        raise ValueError(f"{file} is damaged: {error}; download the model again") from error

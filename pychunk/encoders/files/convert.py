@@ -31,7 +31,10 @@ def convert(
     """
     found = huggingface.read(folder, task)
     if not found.is_bert:
-        raise ValueError(f"{folder} holds a model of type {found.config.get('model_type')!r}, not BERT")
+        raise ValueError(
+            f"{folder} holds a model of type {found.config.get('model_type')!r}, not BERT; export it with pychunk "
+            "export"
+        )
     weights = checkpoint.arrays(folder)
     head = None
     try:

@@ -102,7 +102,9 @@ def export(
 
 def _download(name: str, revision: str | None, say: Callable[[str], None]) -> Path:
     if name.startswith((".", "/", "~")):
-        raise ValueError(f"{name}: no such directory")
+        raise ValueError(
+            f"{name}: no such directory; name one that holds a model, or a repository on the Hugging Face hub"
+        )
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
@@ -112,7 +114,10 @@ def _download(name: str, revision: str | None, say: Callable[[str], None]) -> Pa
         return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
     except Exception as error:  # The errors of requests, httpx and the hub share no better base class.
         reason = str(error).strip().splitlines()[0][:200]
-        raise OSError(f"{name} is no directory and cannot be downloaded from the Hugging Face hub: {reason}") from error
+        raise OSError(
+            f"{name} is no directory and cannot be downloaded from the Hugging Face hub ({reason}); name a directory "
+            "that holds a model, or another repository"
+        ) from error
 
 
 def _trace(source: huggingface.Source) -> onnx.ModelProto:
@@ -139,7 +144,8 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
         missing -= {name for name in missing if name.startswith("pooler.")}
     if missing:  # Transformers initializes missing weights with random numbers.
         raise ValueError(
-            f"{source.path}: the weights have no {', '.join(sorted(missing)[:3])}, needed for {source.task}"
+            f"{source.path}: the weights have no {', '.join(sorted(missing)[:3])}, needed for {source.task}; choose "
+            "another task, or another model"
         )
     names = ["input_ids", "attention_mask"]
     if int(source.config.get("type_vocab_size") or 0) > 1:

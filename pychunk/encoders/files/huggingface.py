@@ -45,7 +45,10 @@ class Source:
         for key in ("hidden_size", "dim", "d_model", "n_embd"):
             if isinstance(self.config.get(key), int):
                 return int(self.config[key])
-        raise ValueError(f"{self.path / 'config.json'} does not give the size of a hidden state (hidden_size)")
+        raise ValueError(
+            f"{self.path / 'config.json'} does not give the size of a hidden state; add it as a whole number "
+            "hidden_size"
+        )
 
     def facts(self, name: str, **others: Any) -> ModelFacts:
         """Return the contents of ``pychunk.json``, but with empty checksums, because the files do not exist yet."""
@@ -83,16 +86,24 @@ def read(path: Path, task: str | None = None) -> Source:
     """
     file = path / "config.json"
     if not file.is_file():
-        raise ValueError(f"{path} holds no model: config.json is missing")
+        raise ValueError(
+            f"{path} holds no model: config.json is missing; name a directory that save_pretrained() wrote"
+        )
     config = _json(file)
     architecture = (config.get("architectures") or [""])[0]
     task = task or next((own for end, own in TRAINED_FOR.items() if architecture.endswith(end)), "vectors")
     tokenizer = next((path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).is_file()), None)
     if tokenizer is None:
-        raise ValueError(f"{path} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
+        raise ValueError(
+            f"{path} holds no tokenizer: neither tokenizer.json nor vocab.txt is there; save it there with "
+            "save_pretrained()"
+        )
     heads = checkpoint.heads(checkpoint.names(path))
     if task == "pairs" and task not in heads:  # Heads for relevance have other names in each architecture.
-        raise ValueError(f"{path}: the weights have no head for pairs: {checkpoint.HEADS[task]}.weight is missing")
+        raise ValueError(
+            f"{path}: the weights have no head for pairs: {checkpoint.HEADS[task]}.weight is missing; choose another "
+            "task, or a model trained to predict the next sentence"
+        )
     source = Source(path, config, task, tokenizer, _max_length(path, config), heads)
     if task != "vectors":
         return source
@@ -124,7 +135,7 @@ def _json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{file} is damaged: {error}") from error
+        raise ValueError(f"{file} is damaged: {error}; download the model again") from error
 
 
 def _max_length(path: Path, config: dict[str, Any]) -> int:
@@ -148,7 +159,10 @@ def _pooling(path: Path) -> tuple[str, bool]:
     modules = [(str(module["type"]).rsplit(".", 1)[-1], str(module["path"])) for module in _json(path / "modules.json")]
     for kind, _ in modules:
         if kind not in ("Transformer", "Pooling", "Normalize"):
-            raise ValueError(f"{path}: pychunk does not compute the module {kind!r} of this model")
+            raise ValueError(
+                f"{path}: pychunk computes the modules Transformer, Pooling and Normalize, but this model has "
+                f"{kind!r}; choose another model"
+            )
     folder = next((place for kind, place in modules if kind == "Pooling"), "1_Pooling")
     settings = _json(path / folder / "config.json")
     chosen = [key for key, value in settings.items() if key.startswith("pooling_mode") and value is True]
@@ -158,7 +172,10 @@ def _pooling(path: Path) -> tuple[str, bool]:
             {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token"}.get(settings["pooling_mode"], "")
         ]
     if len(chosen) != 1 or chosen[0] not in known:
-        raise ValueError(f"{path}: pooling must be the mean or [CLS]; this model has {chosen or settings}")
+        raise ValueError(
+            f"{path}: pooling must be the mean or [CLS]; this model has {chosen or settings!s:.80}: choose another "
+            "model"
+        )
     return known[chosen[0]], any(kind == "Normalize" for kind, _ in modules)
 
 
@@ -172,7 +189,9 @@ def template(tokenizer: Path) -> dict[str, Any]:
         number = {token: i for i, token in enumerate(loaded.vocabulary)}
         missing = [token for token in ("[CLS]", "[SEP]", "[PAD]") if token not in number]
         if missing:
-            raise ValueError(f"{tokenizer}: the vocabulary lacks {', '.join(missing)}")
+            raise ValueError(
+                f"{tokenizer}: the vocabulary lacks {', '.join(missing)}; choose a model with these tokens"
+            )
         cls, sep = (number["[CLS]"],), (number["[SEP]"],)
         return {"prefix": cls, "middle": sep, "suffix": sep, "pad": number["[PAD]"]}
     return loaded.template()

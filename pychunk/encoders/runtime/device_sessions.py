@@ -141,7 +141,8 @@ class OnnxDeviceSession(DeviceSession):
             import onnxruntime as ort
         except ImportError as error:
             raise ImportError(
-                'to run transformers on a GPU: pip install "pychunk-native[gpu]", or pip install torch'
+                'transformers on a GPU need ONNX Runtime for GPUs: pip install "pychunk-native[gpu]", or pip install '
+                "torch"
             ) from error
         assert placement.device is not None
         self._ort: Any = ort
@@ -187,7 +188,10 @@ class OnnxDeviceSession(DeviceSession):
             return self._ort.InferenceSession(str(self._path), options, providers=[provider])
         except Exception as error:  # The errors of ONNX Runtime share no better base class.
             reason = str(error).splitlines()[0][:300]
-            raise ValueError(f"{self._path} cannot be loaded by {self.version} on {device.name}: {reason}") from error
+            raise ValueError(
+                f"{self._path} cannot be loaded by {self.version} on {device.name} ({reason}); export the model again, "
+                "or choose another runtime in pychunk.Placement"
+            ) from error
 
     def run(self, tensors: dict[str, Array], lengths: Array | None, device: Device) -> Array:
         """Return the output that ONNX Runtime computes in ``device.stream``, without waiting."""

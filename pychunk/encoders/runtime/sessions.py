@@ -131,7 +131,10 @@ class OnnxRuntime(Session):
             )
         except Exception as error:  # The errors of ONNX Runtime share no better base class.
             reason = str(error).splitlines()[0][:300]
-            raise ValueError(f"{path} cannot be loaded by ONNX Runtime {ort.__version__}: {reason}") from error
+            raise ValueError(
+                f"{path} cannot be loaded by ONNX Runtime {ort.__version__} ({reason}); export the model again, or "
+                "choose another runtime in pychunk.Placement"
+            ) from error
         self.version = f"onnxruntime {ort.__version__}"
 
         def kind(value: Any) -> str:
@@ -180,7 +183,10 @@ class OpenVino(Session):
             self._compiled = core.compile_model(model, "CPU", settings)
         except Exception as error:  # OpenVINO raises RuntimeError and its own errors.
             reason = str(error).strip().splitlines()[-1][:300]
-            raise ValueError(f"{path} cannot be loaded by OpenVINO {openvino.__version__}: {reason}") from error
+            raise ValueError(
+                f"{path} cannot be loaded by OpenVINO {openvino.__version__} ({reason}); export the model again, or "
+                "choose another runtime in pychunk.Placement"
+            ) from error
         self.version = f"openvino {openvino.__version__.split('-')[0]}"
         self._own = threading.local()
 

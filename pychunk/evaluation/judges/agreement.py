@@ -77,7 +77,7 @@ def cohen_kappa(
     if weights not in ("equal", "quadratic"):
         raise ValueError(f"weights must be equal or quadratic; got {weights!r}")
     if len(left) and min(left.min(), right.min()) < -1:
-        raise ValueError("verdicts must be whole numbers from 0, or -1 for none")
+        raise ValueError(f"verdicts must be whole numbers from 0, or -1 for none; got {min(left.min(), right.min())}")
     both = (left >= 0) & (right >= 0)
     left, right, rows = left[both], right[both], np.unique(rows[both], return_inverse=True)[1].reshape(-1)
     count = 1 + int(max(left.max(), right.max())) if len(left) else 1

@@ -47,7 +47,8 @@ class AnswerSetup:
             raise ValueError(f"the dataset must hold an answer to every question, but {data.name} has {which}")
         if self.judged and _choose(data):
             raise ValueError(
-                f"multiple-choice answers are counted and need no judge, but {data.name} is multiple choice"
+                f"multiple-choice answers are counted and need no judge, but {data.name} is multiple choice: "
+                "leave out the judge of answers"
             )
 
     def __call__(self, hits: Sequence[Sequence[Any]], data: Dataset) -> tuple[dict[str, F64], Answers]:

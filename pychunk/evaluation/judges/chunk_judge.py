@@ -157,6 +157,10 @@ def checked_texts(texts: Sequence[str]) -> list[str]:
         TypeError: The chunks are not texts.
     """
     found = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
-    if isinstance(found, str) or not all(isinstance(text, str) for text in found):
-        raise TypeError("texts must be a list of texts, such as chunks.texts")
+    wrong = [found] if isinstance(found, str) else [text for text in found if not isinstance(text, str)]
+    if wrong:
+        raise TypeError(
+            f"texts must be a list of texts, such as chunks.texts; got {wrong[0]!r:.80}"
+            f"{'' if isinstance(found, str) else ' in it'}"
+        )
     return list(found)

@@ -229,7 +229,10 @@ def judge_retrieval(
             raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
     missing = sorted({"text", "document_index", "start", "end"} - set(table.column_names))
     if missing:
-        raise ValueError(f"table has no column {', '.join(missing)}")
+        raise ValueError(
+            f"table must have the columns text, document_index, start and end, as chunks.table has; missing: "
+            f"{', '.join(missing)}"
+        )
     texts = table["text"].to_pylist()
     drawn = np.sort(np.random.default_rng(seed).choice(len(texts), min(sample, len(texts)), replace=False))
     made = make_questions(llm, [texts[row] for row in drawn], each=each, language=language)

@@ -133,5 +133,10 @@ def _spans(spans: npt.ArrayLike, name: str) -> I64:
     if found.ndim != 2 or found.shape[1] != 2:
         raise ValueError(f"{name} must be [n, 2], start and end of each; got shape {found.shape}")
     if (found[1:, 0] < found[:-1, 1]).any() or (found[:, 1] < found[:, 0]).any():
-        raise ValueError(f"{name} must be in order, not overlap, and have start <= end")
+        before = np.append(found[0, 0], found[:-1, 1])
+        row = int(np.flatnonzero((found[:, 0] < before) | (found[:, 1] < found[:, 0]))[0])
+        raise ValueError(
+            f"{name} must be in order, not overlap, and have start <= end; got {found[row].tolist()} in row {row}, "
+            f"after {before[row]}"
+        )
     return found

@@ -149,8 +149,12 @@ def _by_chunk(
     own = np.asarray(rows, np.int64)
     if vectors.ndim != 2 or own.shape != vectors.shape[:1]:
         raise ValueError(f"needed vectors [n, d] and rows [n]; got shapes {vectors.shape} and {own.shape}")
-    if (np.diff(own[own >= 0]) < 0).any():
-        raise ValueError("rows must not decrease: sentences and chunks are in order")
+    falls = np.flatnonzero(np.diff(own[own >= 0]) < 0)
+    if len(falls):
+        first, second = own[own >= 0][falls[0] : falls[0] + 2]
+        raise ValueError(
+            f"rows must not decrease, because sentences and chunks are in order; got {second} after {first}"
+        )
     kept = (own >= 0) & (np.abs(vectors).max(axis=1, initial=0) > 0)
     changes = np.flatnonzero(np.diff(own[kept], prepend=-1))
     return vectors[kept].astype(np.float64), np.append(changes, kept.sum()).astype(np.int64)

@@ -104,7 +104,7 @@ def _checked(spans: npt.ArrayLike, name: str) -> I64:
 def _references(spans: npt.ArrayLike) -> I64:
     found = _checked(spans, "references")
     if not (found[:, 1] > found[:, 0]).any():
-        raise ValueError(f"references must hold at least one character; got {found.tolist()}")
+        raise ValueError(f"references must hold at least one character; got {found.tolist()!s:.80}")
     return found
 
 

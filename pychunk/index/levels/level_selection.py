@@ -27,8 +27,8 @@ def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
     """
     if not known:
         raise ValueError(
-            "levels= needs an index of levels: make one with pychunk index --levels, or add the result of "
-            "pychunk.Hierarchy.chunks()"
+            f"levels= needs an index of levels, and this one has none; got {levels!r:.80}: make one with pychunk index "
+            "--levels, or add the result of pychunk.Hierarchy.chunks()"
         )
     pair = (levels, levels) if isinstance(levels, (str, int)) and not isinstance(levels, bool) else levels
     if not isinstance(pair, Sequence) or len(pair) != 2:

@@ -274,7 +274,7 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
     try:
         import Stemmer
     except ImportError as error:
-        raise ImportError('stemmers come with: pip install "pychunk-native[index]"') from error
+        raise ImportError(f'the stemmer {language!r} needs PyStemmer: pip install "pychunk-native[index]"') from error
     if language not in Stemmer.algorithms():
         raise ValueError(f"stemmer must be one of {', '.join(Stemmer.algorithms())}; got {language!r}")
     stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language).stemWords

@@ -240,8 +240,8 @@ def metadata_of(
     known = searcher.levels
     if not known:
         raise ValueError(
-            "a planner needs an index of levels: make one with pychunk index --levels, or add the result of "
-            "pychunk.Hierarchy.chunks()"
+            "a planner needs an index of levels, and this one has none: make one with pychunk index --levels, or add "
+            "the result of pychunk.Hierarchy.chunks()"
         )
     names = tuple(known)
     nodes = searcher.level_sizes

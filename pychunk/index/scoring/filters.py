@@ -118,7 +118,8 @@ def _of_values(column: Any, name: Any, comparison: str, value: Any, said: bool) 
         return pc.call_function(COMPARISONS[comparison], [column, wanted])
     except pa.ArrowException as error:
         raise ValueError(
-            f"where: the column {name!r}, which is {column.type}, cannot be compared with values"
+            f"where: the column {name!r}, which is {column.type}, cannot be compared by {comparison!r} with "
+            f"{value!r:.80}: name another column"
         ) from error
 
 

@@ -42,7 +42,10 @@ class RankingOptions:
         argument_checks.number("chunk_vector_weight", 1 - self.blend, 0, 1)
         argument_checks.number("document_weight", self.document_weight, 0)
         if self.fusion == "levels" and self.document_weight:
-            raise ValueError("fusion='levels' cannot be combined with document_weight: documents are a level")
+            raise ValueError(
+                f"fusion='levels' cannot be combined with document_weight, because documents are a level; got "
+                f"{self.document_weight}: leave it out"
+            )
         if self.mode != "dense" and layout.analyzer is None:
             raise ValueError(
                 f"mode={self.mode!r} needs terms for BM25, but this index has no terms (it was created with "

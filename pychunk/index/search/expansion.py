@@ -170,7 +170,10 @@ def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents
             "pass expansion='section' alone"
         )
     if way == "section" and "section" not in searcher.levels:
-        raise ValueError(f"expansion='section' needs the level 'section'; this index has {', '.join(searcher.levels)}")
+        raise ValueError(
+            f"expansion='section' needs the level 'section'; this index has {', '.join(searcher.levels)}: pass "
+            "expansion='subtree', or build an index with this level"
+        )
     return [searcher.nodes.region(hit.row, "section" if way == "section" else None) for hit in hits]
 
 

@@ -164,7 +164,9 @@ def rewritten(
                 answer = _answer(rewrite, answers, row, text)
                 own = [_checked(row, probe, dim) for probe in _probes(row, text, answer)]
                 if not any(_serves(probe, mode) for probe in own):
-                    raise ValueError(f"the stage rewrite gave nothing for query {row} that mode={mode!r} can search")
+                    raise ValueError(
+                        f"the stage rewrite gave nothing for query {row} that mode={mode!r} can search: give a text"
+                    )
         except (ValueError, RuntimeError) as error:
             if not skip:
                 raise
@@ -235,7 +237,9 @@ def _probes(row: int, text: str, answer: Any) -> list[Subquery]:
         if (probe.text and probe.text.strip()) or probe.terms is not None or probe.vector is not None:
             found.append(probe)
     if not found:
-        raise ValueError(f"the stage rewrite gave nothing for query {row} ({text!r:.80})")
+        raise ValueError(
+            f"the stage rewrite gave nothing for query {row} ({text!r:.80}): give a text, terms or a vector"
+        )
     return found
 
 
@@ -351,6 +355,6 @@ def _checked(row: int, probe: Subquery, dim: int) -> Subquery:
     if vector.shape != (dim,) or not np.isfinite(vector).all():
         raise ValueError(
             f"the stage rewrite must give vectors of {dim} finite numbers; for query {row} it gave one of shape "
-            f"{vector.shape}"
+            f"{vector.shape}{' with NaN or infinity' if vector.shape == (dim,) else ''}"
         )
     return replace(probe, vector=vector / np.maximum(np.linalg.norm(vector), np.float32(1e-12)))

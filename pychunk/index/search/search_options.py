@@ -132,7 +132,8 @@ class SearchOptions:
             argument_checks.number("min_score", self.min_score, -math.inf)
         if self.parents and not self.by_tree:
             raise ValueError(
-                "parents= needs a tree: pass Expansion('subtree', parents=True) or Expansion('section', parents=True)"
+                f"parents= needs a tree; got it with an expansion of {self.expand!r}: pass "
+                "Expansion('subtree', parents=True) or Expansion('section', parents=True)"
             )
 
 

@@ -170,11 +170,15 @@ class Searcher(Snapshot):
         """
         if not self.levels:
             raise ValueError(
-                "fusion='levels' needs an index of levels: make one with pychunk index --levels, or add the result "
-                "of pychunk.Hierarchy.chunks()"
+                "fusion='levels' needs an index of levels, and this one has none: make one with pychunk index "
+                "--levels, or add the result of pychunk.Hierarchy.chunks()"
             )
         if self.pooled is None or self.sentences is not None:
-            raise ValueError("fusion='levels' needs an index of chunk vectors: create it with vectors='chunk'")
+            kinds = "no" if self.sentences is None else "sentence" if self.pooled is None else "both kinds of"
+            raise ValueError(
+                f"fusion='levels' needs an index of chunk vectors alone, and this one has {kinds} vectors: create it "
+                "with vectors='chunk'"
+            )
         groups = self.nodes.groups(names, allowed, kept=kept)
         together = max(1, min(TOGETHER, _SCORES // max(1, self.rows)))
         found = []

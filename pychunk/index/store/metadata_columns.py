@@ -37,7 +37,7 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
         if name in table.column_names:
             raise ValueError(f"metadata {name!r}: the chunks already have a column of that name; choose another name")
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise TypeError(f"metadata {name!r} must be a list of one value for each document; got {values!r}")
+            raise TypeError(f"metadata {name!r} must be a list of one value for each document; got {values!r:.80}")
         try:
             column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
         except (pa.ArrowException, OverflowError) as error:
@@ -49,7 +49,8 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
             )
         if len(document) and document.max() >= len(column):
             raise ValueError(
-                f"metadata {name!r} has {len(column)} values, and there are at least {document.max() + 1} documents"
+                f"metadata {name!r} must have one value for each document, of which there are at least "
+                f"{document.max() + 1}; got {len(column)}"
             )
         table = table.append_column(name, column.take(pa.array(document)))
     return table

@@ -57,9 +57,11 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
                 for begin in range(0, len(data), size):
                     yield Block(data[begin : begin + size], file.tell())
             if done < members[0].uncompressed:
-                raise EOFError(f"the archive's data ends after {done:,} of {members[0].uncompressed:,} bytes")
+                raise EOFError(
+                    f"the archive's data ends after {done:,} of {members[0].uncompressed:,} bytes: get it again"
+                )
             if members[0].crc32 is not None and crc != members[0].crc32:
-                raise OSError("the archive is damaged: the file's checksum does not match")
+                raise OSError("the archive is damaged: the file's checksum does not match; get it again")
     except (OSError, EOFError, MemoryError):
         raise
     except Exception as error:  # py7zr and its decompressors raise errors of many classes

@@ -151,7 +151,7 @@ def _gzip(source: _PrefixedFile) -> Iterator[Block]:
     while began and not inner.eof and (out := inner.decompress(b"", _READ)):
         yield Block(out, source.position)  # this output exceeded the limit of the last call
     if began and not inner.eof:
-        raise EOFError("the file ends inside a gzip member: it is cut off")
+        raise EOFError("the file ends inside a gzip member: it is cut off; get it again")
 
 
 def _xz(source: _PrefixedFile) -> Iterator[Block]:
@@ -168,7 +168,7 @@ def _xz(source: _PrefixedFile) -> Iterator[Block]:
             if out:
                 yield Block(out, source.position)
     if not inner.eof:
-        raise EOFError("the file ends inside an xz stream: it is cut off")
+        raise EOFError("the file ends inside an xz stream: it is cut off; get it again")
 
 
 def _zstandard(source: _PrefixedFile) -> Iterator[Block]:

@@ -104,7 +104,7 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
     if not source.strip():
         raise PdfError("an empty file")
     if b"%PDF-" not in source[:1024]:
-        raise PdfError("not a PDF: it does not begin with %PDF-")
+        raise PdfError(f"not a PDF: it must begin with %PDF-, but begins with {source[:8]!r}")
     with _LOCK:
         try:
             with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:
@@ -138,14 +138,15 @@ def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
     for number in range(count):
         if time.monotonic() > ended:
             raise PdfError(
-                f"takes longer than the limit of {seconds:g} seconds: stopped at page {number + 1:,} of {count:,}"
+                f"takes longer than the limit of {seconds:g} seconds: stopped at page {number + 1:,} of {count:,}; "
+                "split the file"
             )
         page = reader.page(number)
         letters += sum(map(len, page.texts))
         if letters > limits.characters:
             raise PdfError(
                 f"asks for too much work: {letters:,} characters up to page {number + 1:,} of {count:,}; at most "
-                f"{limits.characters:,} are read"
+                f"{limits.characters:,} are read: split the file"
             )
         found.append(page)
     return found

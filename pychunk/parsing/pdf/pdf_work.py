@@ -124,7 +124,7 @@ def check_work(document: Any, limits: Limits) -> None:
     """
     count = len(document)
     if count > limits.pages:
-        raise WorkError(f"asks for too much work: {count:,} pages; at most {limits.pages:,} are read")
+        raise WorkError(f"asks for too much work: {count:,} pages; at most {limits.pages:,} are read: split the file")
     objects = _Objects(saved(document))
     pages = _pages(objects, count)
     counter = _Counter(objects, len(pages), limits)
@@ -268,7 +268,7 @@ def _pages(objects: _Objects, count: int) -> list[_Page]:
             most = _NODES * count + 1000
             raise WorkError(
                 f"asks for too much work: {most + 1:,} nodes or more in its tree of {count:,} pages; at most {most:,} "
-                f"are read"
+                f"are read: print it into a new PDF"
             )
         if isinstance(below, list):
             left.append((iter(below), resources))
@@ -348,7 +348,8 @@ class _Counter:
         if self._total + more > self._limits.content:
             raise WorkError(
                 f"asks for too much work: page {self._number:,} of {self._pages:,} and those before it draw "
-                f"{self._total + more:,} bytes of content or more; at most {self._limits.content:,} are read"
+                f"{self._total + more:,} bytes of content or more; at most {self._limits.content:,} are read: split "
+                "the file"
             )
 
     def _drawn(self, stream: _Stream, resources: dict[str, Any], level: int) -> _Work:
@@ -440,7 +441,7 @@ class _Counter:
         if len(found[0]) > self._limits.stream:
             raise WorkError(
                 f"asks for too much work: a stream has {len(found[0]):,} bytes or more after decompression; at most "
-                f"{self._limits.stream:,} are read"
+                f"{self._limits.stream:,} are read: print it into a new PDF"
             )
         return found
 

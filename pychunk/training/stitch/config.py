@@ -30,7 +30,7 @@ def read(path: Path) -> tuple[str, Settings]:
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is not YAML: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("model"), str):
-        raise ValueError(f"{path} names no model")
+        raise ValueError(f"{path} names no model; add a line such as model: Qwen/Qwen2.5-1.5B-Instruct")
     kinds = {each.name: type(each.default) for each in fields(Settings)}
     given: dict[str, Any] = {}
     for name, value in found.items():

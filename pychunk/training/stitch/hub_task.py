@@ -133,22 +133,26 @@ def _read(line: str, where: str) -> tuple[dict[str, str], Row]:
     except ValueError as error:
         raise ValueError(f"{where} is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{where} is not an object with question, document and answers")
+        raise ValueError(f"{where} must be an object with question, document and answers; got {found!r:.80}")
     for field in ("question", "document"):
         if not isinstance(found.get(field), str):
-            raise ValueError(f"{where} has no text in {field!r}")
+            raise ValueError(f"{where} must have a text in {field!r}; got {found.get(field)!r:.80}")
     given = found.get("answers")
     if not isinstance(given, list) or not given:
         raise ValueError(
-            f"{where} has no answers: needed a list of plans [low, high] with which a search finds the answer"
+            f"{where}: answers must be a list of plans [low, high] with which a search finds the answer; got "
+            f"{given!r:.80}"
         )
     answers = [_plan(each) for each in given]
     label = _plan(found.get("label", given[0]))
     if label is None or None in answers:
-        raise ValueError(f"{where}: a plan must be [low, high], two of {', '.join(LEVELS)}, the finer first")
+        wrong = next((own for own, plan in zip(given, answers, strict=True) if plan is None), found.get("label"))
+        raise ValueError(
+            f"{where}: a plan must be [low, high], two of {', '.join(LEVELS)}, the finer first; got {wrong!r:.80}"
+        )
     traces = found.get("traces", [])
     if not isinstance(traces, list) or not all(isinstance(each, str) and each.strip() for each in traces):
-        raise ValueError(f"{where}: traces must be a list of texts")
+        raise ValueError(f"{where}: traces must be a list of texts that are not blank; got {traces!r:.80}")
     return found, Row(tuple(each for each in answers if each), label, tuple(traces))
 
 

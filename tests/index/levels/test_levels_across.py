@@ -330,7 +330,7 @@ def test_rare_words_of_a_sentence_are_asked_for(index: pychunk.Index) -> None:
 def test_what_a_search_across_levels_refuses(index: pychunk.Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="fusion must be 'score', 'rrf' or 'levels'; got 'level'"):
         index.search("cats", ranking=Ranking(fusion="level"))
-    with pytest.raises(ValueError, match="cannot be combined with document_weight: documents are a level"):
+    with pytest.raises(ValueError, match="cannot be combined with document_weight, because documents are a level; got"):
         index.search("cats", ranking=Ranking(fusion="levels", document_weight=1))
     with pytest.raises(ValueError, match="cannot be combined with search_documents: search with levels='document'"):
         index.search_documents("cats", ranking=Ranking(fusion="levels"))

@@ -75,7 +75,7 @@ def test_work_over_the_limit_is_told_with_its_number(make: Callable[[int], bytes
     assert count(make(below)) == ""
     said = count(make(above))
     assert said.startswith("asks for too much work: page ")
-    assert said.endswith("bytes of content or more; at most 1,000,000 are read")
+    assert said.endswith("bytes of content or more; at most 1,000,000 are read: split the file")
     received = int(said.split(" draw ")[1].split()[0].replace(",", ""))
     assert received > 1_000_000
 
@@ -86,7 +86,7 @@ def test_a_tree_of_pages_that_multiplies_is_left() -> None:
     extra = [f"<< /Type /Pages /Parent 2 0 R /Kids [{kids}] /Count 0 >>".encode() for kids in [*below, ""]]
     data = made([Page().put(50, 50, "One")], extra=extra)
     data = data.replace(b"/Type /Pages /Kids [", b"/Type /Pages /Kids [%d 0 R " % FIRST, 1)
-    assert count(data).endswith("nodes or more in its tree of 1 pages; at most 1,004 are read")
+    assert count(data).endswith("nodes or more in its tree of 1 pages; at most 1,004 are read: print it into a new PDF")
 
 
 def test_names_that_hide_do_not_hide_work() -> None:
@@ -115,19 +115,22 @@ def test_letters_that_are_drawings_count_once_a_page() -> None:
 
 def test_pages_and_streams_have_limits() -> None:
     data = made([Page().put(50, 50, "One")] * 5)
-    assert count(data, pages=4) == "asks for too much work: 5 pages; at most 4 are read"
+    assert count(data, pages=4) == "asks for too much work: 5 pages; at most 4 are read: split the file"
     assert count(data, pages=5) == ""
     packed = made([Page(content="1 w " * 10_000)], packed=True)
     said = count(packed, stream=39_000)
     assert said == (
-        "asks for too much work: a stream has 39,001 bytes or more after decompression; at most 39,000 are read"
+        "asks for too much work: a stream has 39,001 bytes or more after decompression; at most 39,000 are read: print "
+        "it into a new PDF"
     )
     with pytest.raises(PdfError, match=r"15 characters up to page 5 of 5; at most 12 are read"):
         read_pdf(data, limits=LIMITS._replace(characters=12))
 
 
 def test_seconds_are_the_last_resort() -> None:
-    with pytest.raises(PdfError, match=r"^takes longer than the limit of -1 seconds: stopped at page 1 of 2$"):
+    with pytest.raises(
+        PdfError, match=r"^takes longer than the limit of -1 seconds: stopped at page 1 of 2; split the file$"
+    ):
         read_pdf(made([Page().put(50, 50, "One")] * 2), seconds=-1)
 
 
