@@ -148,7 +148,10 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
         for row, array in enumerate(arrays):
             wanted = int(sentence_offsets[row + 1] - sentence_offsets[row])
             if len(array) != wanted:
-                raise ValueError(f"document {row} has {wanted} sentences but {len(array)} sentence vectors")
+                raise ValueError(
+                    f"document {row} has {wanted} sentences but {len(array)} sentence vectors; pass "
+                    "columns={'sentence_spans': ...} to say which sentences they belong to"
+                )
         matrix = np.concatenate([array.reshape(-1, dim) for array in arrays]) if arrays else np.empty((0, dim))
         offsets = sentence_offsets
     if matrix.shape[1] == 0:

@@ -125,7 +125,7 @@ def test_leaflets_that_do_not_fit_are_named(tmp_path: Path) -> None:
         datasets.load(leaflets(tmp_path, text, Page_Num=3))
     with pytest.raises(ValueError, match=r"row 1: no text of other.pdf"):
         datasets.load(leaflets(tmp_path, text, Doc_ID="other.pdf"))
-    with pytest.raises(ValueError, match=r"from 1 on .*; got \[2\]"):
+    with pytest.raises(ValueError, match=r"from 1 on .*; got the pages \[2\]"):
         datasets.load(leaflets(tmp_path, "One.\n===== Page 2 =====\n"))
     with pytest.raises(ValueError, match=r"after its last page mark, but also 'One\.\\n' before"):
         datasets.load(leaflets(tmp_path, text + "Three."))

@@ -101,7 +101,9 @@ def test_scores_across_levels_are_explained_once(tmp_path: Path, documents: Path
     assert "scores are in bits" not in shown
     assert re.search(r"chunk \d+, (paragraph to )?document  \d", shown)
     told = refused(*both, "--expand", "1", "--parents")
-    assert "--parents needs a tree: pass --expand subtree --parents or --expand section --parents" in told
+    assert (
+        "--parents needs a tree; got it with an expansion of 1: pass --expand subtree --parents or --expand sec" in told
+    )
     told = refused(*both, "--rerank", "features")
     assert (
         "this index of levels has none: leave out --rerank features, or use a cross-encoder, such as --rerank rera"

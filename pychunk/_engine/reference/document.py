@@ -270,7 +270,8 @@ class Document:
                 if len(self._vectors) != self.n:
                     raise ValueError(
                         f"document {self.request.first_row + self.row} has {self.n} sentences but "
-                        f"{len(self._vectors)} sentence vectors"
+                        f"{len(self._vectors)} sentence vectors; pass columns={{'sentence_spans': ...}} to say which "
+                        "sentences they belong to"
                     )
             else:
                 self._vectors = np.stack(
