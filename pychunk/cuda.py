@@ -51,7 +51,7 @@ def pool(states: Any, tokens: Any, *, pooling: str = "mean", unit: bool = True, 
         ValueError: An array has a wrong type or shape or is not contiguous, or there is no GPU.
     """
     if pooling not in ("mean", "cls"):
-        raise ValueError(f"pooling must be 'mean' or 'cls'; got {pooling!r}")
+        raise ValueError(f"pooling must be 'mean' or 'cls'; got {pooling!r:.80}")
     device = _on(states, stream)
     given = _device.view(states, device)
     if len(given.shape) != 3:

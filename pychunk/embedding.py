@@ -55,7 +55,7 @@ def embed(
         True
     """
     if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {task!r}")
+        raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {task!r:.80}")
     batch = TextBatch.of(texts, column=column)
     if task == "query":
         where = Placement.of(placement)

@@ -16,7 +16,7 @@ def check_unwrap_lines(unwrap_lines: Any) -> str | bool:
     """Return the option ``unwrap_lines``, or raise ValueError."""
     if isinstance(unwrap_lines, bool) or (isinstance(unwrap_lines, str) and unwrap_lines == "auto"):
         return unwrap_lines
-    raise ValueError(f"unwrap_lines must be 'auto', True or False; got {unwrap_lines!r}")
+    raise ValueError(f"unwrap_lines must be 'auto', True or False; got {unwrap_lines!r:.80}")
 
 
 def check_max_tokens(value: Any, auto: int) -> int:

@@ -58,12 +58,14 @@ class Placement:
             ValueError: The value is a string with an option, such as ``"threads=2"``.
         """
         if isinstance(value, str) and "=" in value:
-            raise ValueError(f"placement must be the name of a device or a pychunk.Placement({value}); got {value!r}")
+            raise ValueError(
+                f"placement must be the name of a device or a pychunk.Placement({value}); got {value!r:.80}"
+            )
         if value is None or isinstance(value, str):
             return Placement(value or "auto")
         if not isinstance(value, Placement):
             made = f": write pychunk.Placement(**{value!r})" if isinstance(value, dict) else ""
-            raise TypeError(f"placement must be a pychunk.Placement or the name of a device; got {value!r}{made}")
+            raise TypeError(f"placement must be a pychunk.Placement or the name of a device; got {value!r:.80}{made}")
         return value
 
     @property

@@ -160,7 +160,7 @@ class Segmenter:
         self.engine = engine(self.backend)
         check_backend(self.placement, self.backend)
         if on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
+            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r:.80}")
         self.on_error = on_error
         #: The client through which the method or the contexts ask a language model; None if neither does.
         self.llm: LLM | None = None

@@ -30,7 +30,7 @@ class Vectors:
 
     def __post_init__(self) -> None:
         if self.of not in ("chunk", "sentence"):
-            raise ValueError(f"vectors must be 'chunk' or 'sentence'; got {self.of!r}")
+            raise ValueError(f"vectors must be 'chunk' or 'sentence'; got {self.of!r:.80}")
 
 
 def vectors_of(value: Vectors | str | None) -> Vectors | None:
@@ -48,5 +48,5 @@ def vectors_of(value: Vectors | str | None) -> Vectors | None:
             "your own belong in columns={'sentence_vectors': ...}"
         )
     if value not in ("chunk", "sentence"):
-        raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {value!r}")
+        raise ValueError(f"vectors must be None, 'chunk' or 'sentence'; got {value!r:.80}")
     return Vectors("chunk" if value == "chunk" else "sentence")

@@ -79,7 +79,7 @@ def open_device(name: str = "cuda") -> Device:
     """
     kind, _, number = name.partition(":")
     if kind != "cuda" or (number and not number.isdigit()):
-        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got {name!r}")
+        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got {name!r:.80}")
     found = facts()
     if found["why"]:
         raise ValueError(f"device={name!r} asks for CUDA, and {found['why']}; use 'auto' or 'cpu'")

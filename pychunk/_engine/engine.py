@@ -114,7 +114,7 @@ def backend_name() -> str:
     """
     wish = os.environ.get("PYCHUNK_BACKEND", "native")
     if wish not in ("native", "reference"):
-        raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r}")
+        raise ValueError(f"PYCHUNK_BACKEND must be 'native' or 'reference'; got {wish!r:.80}")
     return wish
 
 

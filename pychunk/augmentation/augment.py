@@ -153,16 +153,16 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> ContextSou
         return ContextSource(custom.name_of(how), {}, function=how)
     choices = f"{', '.join(WAYS)}, column:NAME, or a function"
     if not isinstance(how, str):
-        raise TypeError(f"augment must be one of {choices}; got {how!r}")
+        raise TypeError(f"augment must be one of {choices}; got {how!r:.80}")
     name, _, rest = how.partition(":")
     if name == "column":
         if not rest or options:
-            raise ValueError(f"augment: write column:NAME; got {how!r}{' with options' if options else ''}")
+            raise ValueError(f"augment: write column:NAME; got {how!r:.80}{' with options' if options else ''}")
         return ContextSource(name, {}, column=rest)
     if rest.split(":")[0] == "llm" and f"{name}:llm" in WAYS:
         name, rest = f"{name}:llm", rest[4:]
     if name not in WAYS:
-        raise ValueError(f"augment must be one of {choices}; got {how!r}")
+        raise ValueError(f"augment must be one of {choices}; got {how!r:.80}")
     said: dict[str, Any] = dict(options)
     for pair in rest.split(",") if rest else ():
         key, _, value = pair.partition("=")
@@ -187,7 +187,7 @@ def _whole(name: str, key: str, value: Any) -> int:
     except ValueError:
         number = None
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ValueError(f"augment: {name}'s {key} must be a whole number from 1; got {value!r}")
+        raise ValueError(f"augment: {name}'s {key} must be a whole number from 1; got {value!r:.80}")
     return number
 
 

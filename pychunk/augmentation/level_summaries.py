@@ -55,7 +55,7 @@ class LevelSummary(LLMTextSource):
 
     def __init__(self, llm: LLM | None = None, *, levels: Sequence[Any] | None = None, characters: int = 400) -> None:
         if levels is not None and (isinstance(levels, str) or not levels):
-            raise ValueError(f"levels must be a list of levels, such as ['section']; got {levels!r}")
+            raise ValueError(f"levels must be a list of levels, such as ['section']; got {levels!r:.80}")
         self.levels = None if levels is None else [str(level) for level in levels]
         super().__init__(llm, characters, window=1)
 

@@ -39,7 +39,7 @@ class LLMContextSource(ABC):
 
         for name, value in zip(self.usual, (characters, window), strict=False):  # A LevelSummary has no window.
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a whole number from 1; got {value!r}")
+                raise ValueError(f"{name} must be a whole number from 1; got {value!r:.80}")
         self._held = DefaultClient(llm)
         self._prompt = load(self.task)
         self.characters, self.window = characters, window

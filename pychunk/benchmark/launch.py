@@ -125,7 +125,10 @@ class Process:
             except BrokenPipeError:
                 line = ""
         if not line:
-            raise ValueError(f"{self._installation.python} could not time pychunk: {self._last_words()}")
+            raise ValueError(
+                f"{self._installation.python} could not time pychunk: {self._last_words()}; install pychunk again, or "
+                "pass another interpreter"
+            )
         return json.loads(line)
 
     def _last_words(self) -> str:

@@ -324,7 +324,7 @@ class ReadErrors:
 def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Iterator[Index]:
     """Yield the index, new or existing, and discard changes that were not saved."""
     if path is None:
-        raise ValueError("name the folder of the index, new or existing: -o INDEX")
+        raise ValueError("-o is missing: name the folder of the index, new or existing, with -o INDEX")
     check_folder(path, inputs)
     made, new = _opened(path, given)
     saved = False
@@ -429,7 +429,10 @@ def _batches(
             f"index has {vectors} vectors: name a new folder, and leave out --vectors"
         )
     if vectors == "both":
-        raise ValueError("only pychunk.Index.add in Python can add chunks to an index with both kinds of vectors")
+        raise ValueError(
+            "this index holds both kinds of vectors, and only pychunk.Index.add in Python can add chunks to it: add "
+            "them there, or name a new folder"
+        )
     are_tables = kind not in KINDS or KINDS[kind].is_table  # files of chunks are tables
     chunk_files = [path for path in inputs if are_tables and _holds_chunks(path)]
     if chunk_files and len(chunk_files) < len(inputs):

@@ -69,7 +69,8 @@ def _from_json(path: Path) -> tuple[list[str], dict[str, Any]]:
     splitter = (data.get("pre_tokenizer") or {}).get("type")
     if splitter != "BertPreTokenizer":
         raise ValueError(
-            f"{path}: the pre-tokenizer must be BertPreTokenizer, got {splitter!r}; the package tokenizers runs others"
+            f"{path}: the pre-tokenizer must be BertPreTokenizer, got {splitter!r:.80}; the package tokenizers runs "
+            "others"
         )
     by_id = {index: token for token, index in model["vocab"].items()}
     if sorted(by_id) != list(range(len(model["vocab"]))):

@@ -289,7 +289,7 @@ def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence"
     """
     table = as_table(chunks)
     if vectors not in ("sentence", "chunk", "both"):
-        raise ValueError(f"vectors must be one of 'sentence', 'chunk', 'both'; got {vectors!r}")
+        raise ValueError(f"vectors must be one of 'sentence', 'chunk', 'both'; got {vectors!r:.80}")
     plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     if vectors != "sentence":
         plain = _with_pooled(plain, encoder, options)

@@ -39,7 +39,7 @@ def options(vectors: str, dtype: str, kind: str, bm25: Bm25 | str | None) -> dic
     named = "terms" if isinstance(bm25, Bm25) else "bm25"
     for name, value in {"vectors": vectors, "dtype": dtype, "kind": kind, named: terms}.items():
         if value not in _CHOICES[name]:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}; got {value!r}")
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}; got {value!r:.80}")
     argument_checks.number("k1", own.k1, 0)
     argument_checks.number("b", own.b, 0, 1)
     if isinstance(own.stop_words, str):

@@ -218,7 +218,7 @@ class Index:
                 the encoder of the index's vectors. The message says which.
         """
         if verify not in (True, False, "headers"):
-            raise ValueError(f"verify must be True, False or 'headers'; got {verify!r}")
+            raise ValueError(f"verify must be True, False or 'headers'; got {verify!r:.80}")
         if accuracy is not None:
             argument_checks.whole("accuracy", accuracy, 1)
         store = Store(Path(path))
@@ -444,7 +444,7 @@ class Index:
         if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
             table = with_columns_of_before(table, self._contents.chunks_of(chunk_tables.keys(table).unique(), lacks))
         if on_duplicate not in ("raise", "merge"):
-            raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r}")
+            raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r:.80}")
         if on_duplicate == "merge":
             table = merge.merged(table)
         layout = self._contents.layout

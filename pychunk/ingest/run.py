@@ -397,7 +397,7 @@ def _check(
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
     if compression not in COMPRESSIONS:
-        raise ValueError(f"compression must be one of {', '.join(COMPRESSIONS)}; got {compression!r}")
+        raise ValueError(f"compression must be one of {', '.join(COMPRESSIONS)}; got {compression!r:.80}")
 
 
 def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:

@@ -169,7 +169,7 @@ def _removed(span: Any) -> tuple[int, int, str, float]:
 def _whole(numbers: Sequence[Any], what: str) -> list[int]:
     for number in numbers:
         if isinstance(number, bool) or not hasattr(number, "__index__"):
-            raise TypeError(f"{what} must be whole numbers; got {number!r}")
+            raise TypeError(f"{what} must be whole numbers; got {number!r:.80}")
     return [number.__index__() for number in numbers]
 
 

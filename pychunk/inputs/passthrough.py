@@ -27,7 +27,7 @@ def kept_columns(metadata_columns: Sequence[str], texts: TextBatch) -> dict[str,
         ValueError: The documents have no columns, or lack one of these names, or chunks have a column of that name.
     """
     if not isinstance(metadata_columns, Iterable):
-        raise TypeError(f"metadata_columns must be a list of columns; got {metadata_columns!r}")
+        raise TypeError(f"metadata_columns must be a list of columns; got {metadata_columns!r:.80}")
     check_names(metadata_columns)
     if not metadata_columns:
         return {}
@@ -50,7 +50,7 @@ def check_names(metadata_columns: Sequence[str]) -> None:
         ValueError: A name occurs twice, or the chunk table has a column of that name.
     """
     if isinstance(metadata_columns, str):
-        said = f"got {metadata_columns!r}: write metadata_columns=[{metadata_columns!r}]"
+        said = f"got {metadata_columns!r:.80}: write metadata_columns=[{metadata_columns!r}]"
         raise TypeError(f"metadata_columns must be a list of columns; {said}")
     taken = [name for name in metadata_columns if name in _OWN]
     if taken or len(set(metadata_columns)) < len(metadata_columns):

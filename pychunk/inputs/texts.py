@@ -128,7 +128,7 @@ class TextBatch:
             on_error: ``"raise"`` to raise an error for a row that cannot be used, ``"skip"`` to list it in ``errors``.
         """
         if on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
+            raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r:.80}")
         if isinstance(documents, TextBatch):
             return documents
         table = _as_table(documents)

@@ -68,9 +68,9 @@ class BlockSegmenter:
             ValueError, TypeError: An argument is wrong. The message names the choices.
         """
         if on_error not in ("raise", "skip", "row"):
-            raise ValueError(f"on_error must be 'raise', 'skip' or 'row'; got {on_error!r}")
+            raise ValueError(f"on_error must be 'raise', 'skip' or 'row'; got {on_error!r:.80}")
         if not isinstance(batch_bytes, int) or batch_bytes < 1:
-            raise ValueError(f"batch_bytes must be a whole number above 0; got {batch_bytes!r}")
+            raise ValueError(f"batch_bytes must be a whole number above 0; got {batch_bytes!r:.80}")
         check_names(metadata_columns)
         given = columns_by_role(columns)
         for name, value in {"ids": ids, **given}.items():

@@ -79,7 +79,7 @@ def parse(
 def check_markup(markup: Any) -> None:
     """Raise ValueError if a markup is unknown."""
     if markup not in get_args(Markup):
-        raise ValueError(f"markup must be one of {', '.join(map(repr, get_args(Markup)))}; got {markup!r}")
+        raise ValueError(f"markup must be one of {', '.join(map(repr, get_args(Markup)))}; got {markup!r:.80}")
 
 
 def with_blocks(

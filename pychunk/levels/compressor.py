@@ -125,7 +125,7 @@ def check_pooling(pooling: str | Path) -> None:
     if isinstance(pooling, (str, Path)) and os.path.isdir(pooling):
         compressor(pooling)
     elif pooling not in ("tokens", "compressor"):
-        raise ValueError(f"pooling must be 'tokens', 'compressor' or the folder of a compressor; got {pooling!r}")
+        raise ValueError(f"pooling must be 'tokens', 'compressor' or the folder of a compressor; got {pooling!r:.80}")
 
 
 def compressor_for(pooling: str | Path, vectors: Any) -> Compressor | None:

@@ -104,7 +104,8 @@ def inputs_and_levels(
     """
     if segmenter.ways:
         raise ValueError(
-            "levels= cannot be combined with augment= or method 'proposition', because contexts are not made for levels"
+            "levels= cannot be combined with augment= or method 'proposition', because contexts are not made for "
+            f"levels; got {', '.join(map(str, segmenter.ways))}: leave it out"
         )
     segmenter, inputs = segmenter.read(batch, columns, **arguments)
     facts = segmenter.metadata(inputs)

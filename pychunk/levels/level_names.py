@@ -30,7 +30,7 @@ def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
         (('sentence', 'paragraph', 'document'), ('sentence', 128, 256))
     """
     if isinstance(levels, (str, bytes)) or not isinstance(levels, Sequence):
-        raise ValueError(f"levels must be a list of {_known()}; got {levels!r}")
+        raise ValueError(f"levels must be a list of {_known()}; got {levels!r:.80}")
     if not levels:
         raise ValueError(f"levels must name at least one of {_known()}; got none")
     found = tuple(map(_level, levels))

@@ -44,7 +44,7 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
         True
     """
     if pooling not in POOLINGS:
-        raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}")
+        raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r:.80}")
     mean, place = found.vectors(level), found.place(level)
     if pooling == "tokens" or place == 0:
         return mean

@@ -50,7 +50,7 @@ def agglomerated(found: Hierarchy, branching: int = 5, *, base: Level = "sentenc
         ['Cats purr. Cats sleep.', 'Stars burn hydrogen. Stars shine.']
     """
     if isinstance(branching, bool) or not hasattr(branching, "__index__") or branching < 2:
-        raise ValueError(f"branching must be a whole number of at least 2; got {branching!r}")
+        raise ValueError(f"branching must be a whole number of at least 2; got {branching!r:.80}")
     place = found.place(base)
     vectors, tokens = found.vectors("sentence"), found.token_counts("sentence")
     first, engine = found.firsts[place], engines.engine()

@@ -155,12 +155,12 @@ def check_limits(calls: Any, tokens: Any, cost: Any, price: Any) -> tuple[Limits
     """Return the limits and the price, and raise ValueError for an invalid number or a cost limit without a price."""
     for name, value in (("max_calls", calls), ("max_tokens", tokens)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            raise ValueError(f"{name} must be a whole number of at least 0, or None; got {value!r}")
+            raise ValueError(f"{name} must be a whole number of at least 0, or None; got {value!r:.80}")
     if cost is not None and not is_amount(cost):
-        raise ValueError(f"max_cost must be a number of at least 0, or None; got {cost!r}")
+        raise ValueError(f"max_cost must be a number of at least 0, or None; got {cost!r:.80}")
     if price is not None:
         if not (isinstance(price, (tuple, list)) and len(price) == 2 and all(map(is_amount, price))):
-            raise ValueError(f"price must be (for a million tokens in, for a million tokens out); got {price!r}")
+            raise ValueError(f"price must be (for a million tokens in, for a million tokens out); got {price!r:.80}")
         price = float(price[0]), float(price[1])
     if cost is not None and price is None:
         raise ValueError("max_cost needs a price: pass price=(for a million tokens in, for a million tokens out)")

@@ -106,19 +106,19 @@ class LLM:
         self._secret = Secret(key)
         for name, value, least in (("concurrency", concurrency, 1), ("retries", retries, 0)):
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000:
-                raise ValueError(f"{name} must be a whole number from {least} to 10,000; got {value!r}")
+                raise ValueError(f"{name} must be a whole number from {least} to 10,000; got {value!r:.80}")
         waits = {"connect_timeout": connect_timeout, "first_byte_timeout": first_byte_timeout, "timeout": timeout}
         for name, seconds in waits.items():
             if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 86_400:
-                raise ValueError(f"{name} must be a number of seconds above 0 and at most 86,400; got {seconds!r}")
+                raise ValueError(f"{name} must be a number of seconds above 0 and at most 86,400; got {seconds!r:.80}")
         if output != "auto" and output not in OUTPUTS:
-            raise ValueError(f"output must be one of auto, {', '.join(OUTPUTS)}; got {output!r}")
+            raise ValueError(f"output must be one of auto, {', '.join(OUTPUTS)}; got {output!r:.80}")
         self.concurrency, self.retries, self.output, self.dry_run = concurrency, retries, output, bool(dry_run)
         self._timeouts = Timeouts(connect_timeout, first_byte_timeout, timeout)
         if temperature is not None and not is_amount(temperature):
-            raise ValueError(f"temperature must be a number of at least 0, or None; got {temperature!r}")
+            raise ValueError(f"temperature must be a number of at least 0, or None; got {temperature!r:.80}")
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-            raise ValueError(f"seed must be a whole number, or None; got {seed!r}")
+            raise ValueError(f"seed must be a whole number, or None; got {seed!r:.80}")
         said = {"temperature": temperature, "seed": seed}
         self.parameters: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
         if not isinstance(cache, (bool, str, Path)):

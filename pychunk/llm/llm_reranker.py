@@ -54,7 +54,7 @@ class Logprob(DefaultClient):
 
     def __init__(self, llm: LLM | None = None, *, votes: int = 0) -> None:
         if isinstance(votes, bool) or not isinstance(votes, int) or not 0 <= votes <= 100:
-            raise ValueError(f"votes must be a whole number from 0 to 100; got {votes!r}")
+            raise ValueError(f"votes must be a whole number from 0 to 100; got {votes!r:.80}")
         super().__init__(llm)
         self.votes, self.__name__ = votes, "logprob"
 
@@ -117,7 +117,7 @@ class Listwise(DefaultClient):
     def __init__(self, llm: LLM | None = None, *, window: int = 20, step: int = 10) -> None:
         for name, value, least in (("window", window, 2), ("step", step, 1)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r:.80}")
         if step > window:
             raise ValueError(
                 f"step must be at most window={window}, or hits between two windows are in no request; got {step}"

@@ -46,7 +46,7 @@ def make_questions(llm: LLM, texts: Sequence[str], *, each: int = 1, language: s
         ([], 1)
     """
     if isinstance(each, bool) or not isinstance(each, int) or each < 1:
-        raise ValueError(f"each must be a whole number of at least 1; got {each!r}")
+        raise ValueError(f"each must be a whole number of at least 1; got {each!r:.80}")
     prompt = load("judge_questions", language)
 
     def ask(text: str, fault: str = "") -> Request:

@@ -102,7 +102,7 @@ class Judge:
     ) -> None:
         for name, value, least in (("together", together, 1), ("window_tokens", window_tokens, 1)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r:.80}")
         self.llm, self.words, self.stage = llm, tuple(words), stage
         self.together, self.window_tokens = together, window_tokens
         self.prompt = load(task, language)

@@ -147,14 +147,14 @@ MOST = 2**62
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return an option that must be one of the choices, or raise ValueError."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r:.80}")
     return str(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return an option that must be True or False, or raise ValueError."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name} must be True or False; got {value!r}")
+        raise ValueError(f"{name} must be True or False; got {value!r:.80}")
     return value
 
 
@@ -194,7 +194,7 @@ def check_threshold(threshold: Any, ranges: dict[str, tuple[float, float]]) -> t
         low, high = ranges["value"]
         return "value", check_number("threshold", threshold, low=low, high=high)
     if len(threshold) != 2:
-        raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r}")
+        raise ValueError(f"threshold must be a number or a pair such as ('percentile', 20); got {threshold!r:.80}")
     kind = check_choice("threshold[0]", threshold[0], tuple(ranges))
     low, high = ranges[kind]
     return kind, check_number(f"threshold {kind!r}", threshold[1], low=low, high=high)
@@ -207,4 +207,4 @@ def _shown(value: Any) -> str:
     """
     if isinstance(value, int) and abs(value) >= 2**80:
         return f"a number of {value.bit_length()} bits"
-    return repr(value)
+    return f"{value!r:.80}"

@@ -37,12 +37,12 @@ class Recursive(Method):
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
         if isinstance(separators, (str, dict, set)) or not all(isinstance(s, str) for s in separators or ()):
-            raise ValueError(f"separators must be a list of strings; got {separators!r}")
+            raise ValueError(f"separators must be a list of strings; got {separators!r:.80}")
         if separators is not None and len(separators) == 0:
             raise ValueError("separators must hold at least one string; omit it to use the built-in ones")
         for separator in separators or ():
             if any("\ud800" <= c <= "\udfff" for c in separator):
-                raise ValueError(f"separators must be UTF-8; {separator!r} has a lone surrogate")
+                raise ValueError(f"separators must be UTF-8; {separator!r} has a lone surrogate: remove it")
         self.balance = check_flag("balance", balance)
         if self.balance and separators is not None:
             raise ValueError("balance= cannot be combined with separators=, which merge chunks as LangChain does")

@@ -290,7 +290,7 @@ def test_verify_names_the_file_that_is_damaged(tmp_path: Path, documents: Path) 
             assert "a.idx is whole" in output
         file.write_bytes(whole)
     assert "--verify adds nothing" in refused("index", "--verify", tmp_path / "a.idx", "-o", tmp_path / "b.idx")
-    assert "name the folder of the index, new or existing: -o INDEX" in refused("index", documents)
+    assert "-o is missing: name the folder of the index, new or existing, with -o INDEX" in refused("index", documents)
 
 
 def test_while_an_index_is_saved_the_bar_does_not_stand_at_its_end(

@@ -64,9 +64,9 @@ def export(
     ModelFacts(name='bert-base-uncased', task='pairs', ...)
     """
     if task is not None and task not in model_dir.TASKS:
-        raise ValueError(f"task must be one of {', '.join(model_dir.TASKS)}; got {task!r}")
+        raise ValueError(f"task must be one of {', '.join(model_dir.TASKS)}; got {task!r:.80}")
     if precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}")
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r:.80}")
     folder = Path(model)
     if not folder.is_dir():
         folder = _download(str(model), revision, say)

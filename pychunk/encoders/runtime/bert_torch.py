@@ -77,7 +77,7 @@ class BertTorch:
         torch: Any = _torch()
         self.device = _device(device)
         if precision not in PRECISIONS:
-            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}")
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r:.80}")
         on_gpu = self.device.type == "cuda"
         if graphs and not on_gpu:
             raise ValueError(f"graphs=True is for CUDA devices; got device {device!r}")
@@ -257,9 +257,9 @@ def _device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}") from error
+        raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r:.80}") from error
     if device.type not in ("cpu", "cuda"):
-        raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r}")
+        raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r:.80}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ValueError(
             f"there is no device {name!r}: torch sees {torch.cuda.device_count()} CUDA devices, numbered from 0; name "

@@ -36,9 +36,9 @@ class ModelPlacement:
         if isinstance(runtime, ModelPlacement):
             return runtime
         if runtime not in RUNTIMES:
-            raise ValueError(f"runtime must be one of {', '.join(RUNTIMES)}; got {runtime!r}")
+            raise ValueError(f"runtime must be one of {', '.join(RUNTIMES)}; got {runtime!r:.80}")
         if precision not in PRECISIONS:
-            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}")
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r:.80}")
         on_gpu = None if device in ("auto", "cpu") else open_device(device)
         if runtime == "auto":
             torch = on_gpu is not None and importlib.util.find_spec("torch") is not None

@@ -81,7 +81,9 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
     roles = [each.role for each in inputs]
     if roles.count(IDS) != 1 or len(set(roles)) != len(roles):
         names = ", ".join(repr(name) for name, _, _ in found) or "none"
-        raise ValueError(f"{path} cannot be an encoder here: one of its inputs must be token ids; it has {names}")
+        raise ValueError(
+            f"{path} cannot be an encoder here: one of its inputs must be token ids; it has {names}: export it again"
+        )
     return inputs
 
 
@@ -98,6 +100,7 @@ def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted
     raise ValueError(
         f"{path} cannot be an encoder here: no output is floating-point with 2 or 3 dimensions; it has "
         + (", ".join(f"{name!r} ({kind}, {rank} dimensions)" for name, kind, rank, _ in found) or "none")
+        + ": export it again"
     )
 
 

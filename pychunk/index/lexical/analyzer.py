@@ -151,14 +151,14 @@ class Analyzer:
         version: int = VERSION,
     ) -> None:
         if unit not in ("words", "ngrams", "auto"):
-            raise ValueError(f"unit must be 'words', 'ngrams' or 'auto'; got {unit!r}")
+            raise ValueError(f"unit must be 'words', 'ngrams' or 'auto'; got {unit!r:.80}")
         if ngram < 1:
             raise ValueError(f"ngram must be at least 1; got {ngram}")
         for name, value in (("fold_diacritics", fold_diacritics), ("cjk_bigrams", cjk_bigrams)):
             if not isinstance(value, bool):
-                raise ValueError(f"{name} must be True or False; got {value!r}")
+                raise ValueError(f"{name} must be True or False; got {value!r:.80}")
         if version not in range(1, VERSION + 1):
-            raise ValueError(f"version must be from 1 to {VERSION}; got {version!r}")
+            raise ValueError(f"version must be from 1 to {VERSION}; got {version!r:.80}")
         if unit == "auto" and version < 4:
             raise ValueError(f"unit 'auto' needs version 4; got version {version}")
         self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
@@ -276,6 +276,6 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
     except ImportError as error:
         raise ImportError(f'the stemmer {language!r} needs PyStemmer: pip install "pychunk-native[index]"') from error
     if language not in Stemmer.algorithms():
-        raise ValueError(f"stemmer must be one of {', '.join(Stemmer.algorithms())}; got {language!r}")
+        raise ValueError(f"stemmer must be one of {', '.join(Stemmer.algorithms())}; got {language!r:.80}")
     stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language).stemWords
     return stem

@@ -154,7 +154,9 @@ def load(plan: Any) -> Planner:
     """
     if isinstance(plan, str):
         if plan not in PLANNERS:
-            raise ValueError(f"planner must be one of {', '.join(map(repr, PLANNERS))}, or a function; got {plan!r}")
+            raise ValueError(
+                f"planner must be one of {', '.join(map(repr, PLANNERS))}, or a function; got {plan!r:.80}"
+            )
         made: Planner = by_name(*PLANNERS[plan])()
         return made
     if not callable(plan):

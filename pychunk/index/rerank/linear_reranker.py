@@ -104,7 +104,9 @@ class LinearReranker:
             raise ValueError(f"Rerank('features') needs {lacking}, and this {kind} has none: {others}")
         if vectors is None or mode != "hybrid":
             raise ValueError(
-                "Rerank('features') needs vectors of sentences and terms: search with mode='hybrid', or " + others
+                f"Rerank('features') needs vectors of sentences and terms, not only those of mode={mode!r}: search "
+                "with "
+                "mode='hybrid', or " + others
             )
         self.model = model or load()
         wanted = self.model.facts["encoder"]

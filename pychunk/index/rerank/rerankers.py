@@ -159,7 +159,7 @@ def reranked(
         ('top', {'rerank': -3.0}, 2)
     """
     if on_error not in ("raise", "skip"):
-        raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r}")
+        raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r:.80}")
     begun = time.perf_counter()
     stage = f"the stage rerank ({reranker.name})"
     if not queries:

@@ -78,7 +78,7 @@ def _conditions(name: Any, value: Any) -> Iterator[tuple[str, Any]]:
             raise ValueError(f"where: {name!r} 'in' takes a list of values; got {each!r:.80}")
         if comparison not in COMPARISONS and comparison != "in":
             known = ", ".join([*COMPARISONS, "in"])
-            raise ValueError(f"where: {name!r} is compared by one of {known}; got {comparison!r}")
+            raise ValueError(f"where: {name!r} is compared by one of {known}; got {comparison!r:.80}")
         yield str(comparison), list(each) if comparison == "in" else each
 
 

@@ -35,9 +35,9 @@ class RankingOptions:
     def check(self, layout: Layout) -> None:
         """Raise ValueError if an option is out of range, or needs what an index of this layout does not hold."""
         if self.mode not in ("dense", "sparse", "hybrid"):
-            raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r}")
+            raise ValueError(f"mode must be 'dense', 'sparse' or 'hybrid'; got {self.mode!r:.80}")
         if self.fusion not in ("score", "rrf", "levels"):
-            raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r}")
+            raise ValueError(f"fusion must be 'score', 'rrf' or 'levels'; got {self.fusion!r:.80}")
         argument_checks.number("bm25_weight", self.weight, 0)
         argument_checks.number("chunk_vector_weight", 1 - self.blend, 0, 1)
         argument_checks.number("document_weight", self.document_weight, 0)

@@ -151,7 +151,7 @@ def assemble(
         '[1: cats.pdf, page 3]\nCats purr.'
     """
     if order not in ORDERS:
-        raise ValueError(f"order must be {' or '.join(map(repr, ORDERS))}; got {order!r}")
+        raise ValueError(f"order must be {' or '.join(map(repr, ORDERS))}; got {order!r:.80}")
     if words is not None:
         argument_checks.whole("words", words, 1)
     kept: list[_Run] = []

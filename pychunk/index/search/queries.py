@@ -82,7 +82,10 @@ class Queries:
             return [], None
         vectors = self.vectors(texts, given, ranking.mode)
         if not texts and vectors is not None and ranking.mode != "dense":
-            raise ValueError("vectors without texts work only with mode='dense': pass it, or the pair (texts, vectors)")
+            raise ValueError(
+                f"vectors without texts work only with mode='dense'; got mode={ranking.mode!r}: pass mode='dense', or "
+                "the pair (texts, vectors)"
+            )
         return texts or [""] * (0 if vectors is None else len(vectors)), vectors
 
     def probes(

@@ -103,7 +103,7 @@ def load(rewrite: Any) -> Rewrite:
 
         return Hyde() if rewrite == "hyde" else MultiQuery()
     if isinstance(rewrite, str) and rewrite not in NAMES:
-        raise ValueError(f"rewrite must be one of {', '.join(map(repr, NAMES))}, or a function; got {rewrite!r}")
+        raise ValueError(f"rewrite must be one of {', '.join(map(repr, NAMES))}, or a function; got {rewrite!r:.80}")
     if not (callable(rewrite) or isinstance(rewrite, (str, Feedback))):
         raise TypeError(f"rewrite must be one of {', '.join(map(repr, NAMES))}, or a function; got {rewrite!r:.80}")
     found: Rewrite = rewrite

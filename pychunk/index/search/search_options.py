@@ -120,12 +120,12 @@ class SearchOptions:
         argument_checks.whole("depth", self.depth, 1)
         for name in (self.rewrite_error, self.rerank_error):
             if name not in ("raise", "skip"):
-                raise ValueError(f"on_error must be 'raise' or 'skip'; got {name!r}")
+                raise ValueError(f"on_error must be 'raise' or 'skip'; got {name!r:.80}")
         if not isinstance(self.expand, str):
             argument_checks.whole("expansion", self.expand, 0)
         elif self.expand not in expansion.WAYS:
             ways = " or ".join(map(repr, expansion.WAYS))
-            raise ValueError(f"expansion must be a whole number of at least 0, {ways}; got {self.expand!r}")
+            raise ValueError(f"expansion must be a whole number of at least 0, {ways}; got {self.expand!r:.80}")
         if self.words is not None:
             argument_checks.whole("max_words", self.words, 1)
         if self.min_score is not None:

@@ -162,7 +162,7 @@ def check_links(links: str) -> None:
         ValueError: The option is unknown.
     """
     if links not in ("text", "inline"):
-        raise ValueError(f"links must be 'text' or 'inline'; got {links!r}")
+        raise ValueError(f"links must be 'text' or 'inline'; got {links!r:.80}")
 
 
 def removed_spans(

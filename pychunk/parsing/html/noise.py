@@ -85,13 +85,13 @@ def check_noise(how: Any, threshold: Any) -> None:
         ValueError: ``how`` is unknown, the threshold is not between 0 and 1, or ``how`` computes no scores for it.
     """
     if how not in ("model", "rules", "off"):
-        raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {how!r}")
+        raise ValueError(f"noise must be 'model', 'rules' or 'off'; got {how!r:.80}")
     if threshold is None:
         return
     if how != "model":
         raise ValueError(f"noise_threshold needs noise='model'; noise={how!r} has no scores")
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
-        raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r}")
+        raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r:.80}")
 
 
 def find_noise(
