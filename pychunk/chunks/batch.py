@@ -114,7 +114,7 @@ class Chunk(ChunkFields):
             >>> print(chunks[-1].render())
             Cats > Food
             <BLANKLINE>
-            drink water, too.
+            They drink water, too.
         """
         return str(by_name("pychunk.chunks.render", "rendered")(self, path=path, header=header, fences=fences))
 
