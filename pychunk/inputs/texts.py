@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -130,7 +130,12 @@ class TextBatch:
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip'; got {on_error!r:.80}")
         if isinstance(documents, TextBatch):
-            return documents
+            if column is not None:
+                raise ValueError(
+                    "documents that are read already have their texts, so no column of texts can be chosen; got "
+                    f"{column!r:.80}: leave it out, or name it in the call that read them"
+                )
+            return documents if ids is None else documents._with_ids(ids)
         table = _as_table(documents)
         values = _as_chunked(documents, column) if table is None else _column(table, column)[1]
         if isinstance(table, PandasColumns):
@@ -148,13 +153,15 @@ class TextBatch:
             more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; fix it or pass on_error='skip'")
-        if ids is None:
-            return TextBatch(texts, None, errors, table)
+        made = TextBatch(texts, None, errors, table)
+        return made if ids is None else made._with_ids(ids)
+
+    def _with_ids(self, ids: Any) -> TextBatch:
         ids = list(ids) if isinstance(ids, Iterator) else ids
-        names = ids_of(ids, row, table)
+        names = ids_of(ids, len(self), self.source)
         if names is not None and len(names) > 1:
             warn_of_repeats(names)
-        return TextBatch(texts, names, errors, table, are_uuids(ids, table))
+        return replace(self, ids=names, uuids=are_uuids(ids, self.source))
 
 
 class PandasColumns:

@@ -147,6 +147,23 @@ def test_columns_of_chunks_are_metadata_by_name(tmp_path: Path) -> None:
             index.add(chunks, metadata=["year", "lang"])
 
 
+@pytest.mark.parametrize(
+    "values",
+    [["x", "y"], [1, 2], pa.array([["a"], ["b"]]), pa.array([["a"], ["b"]], pa.large_list(pa.large_string()))],
+)
+def test_columns_that_older_indexes_have_of_the_user_stay_metadata(values: Any, tmp_path: Path) -> None:
+    own = pa.array(values)
+    table = chunks_of(["Cats purr.", "Dogs bark."], ids=["a", "b"]).table
+    table = table.append_column("sections", own).append_column("holes", own)
+    with pychunk.Index.create(tmp_path / "pets") as index:
+        index.add(table)
+        for hit in index.search("x", k=9, mode="dense")[0]:
+            wanted = own["ab".index(str(hit.document_id))].as_py()
+            assert hit.metadata == {"sections": wanted, "holes": wanted}
+            assert (hit.sections, hit.holes) == (None, None)
+            assert hit.render() == hit.text
+
+
 def test_metadata_is_kept_of_what_is_saved_waiting_and_removed(tmp_path: Path) -> None:
     with Index.create(tmp_path / "i") as index:
         index.add(chunks_of(PETS[:1], ids=[1]), metadata={"year": [7], "tags": [["x", "y"]]})

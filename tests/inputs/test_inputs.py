@@ -69,6 +69,19 @@ def test_ids_come_back(ids: object, expected: list[object]) -> None:
     assert ids_in(TEXTS, ids=ids) == expected
 
 
+def test_documents_that_are_read_already_take_ids() -> None:
+    texts = ["# A\n\nOne.", "Two."]
+    documents, named = pychunk.parse(texts, "markdown"), pychunk.parse(texts, "markdown", ids=["x", "y"])
+    found = pychunk.segment(documents, ids=["x", "y"])
+    assert [(chunk.document_id, chunk.path) for chunk in found] == [("x", ["A"]), ("y", [])]
+    assert found.table.equals(pychunk.segment(named).table)
+    assert {chunk.document_id for chunk in pychunk.segment(named, ids=[1, 2])} == {1, 2}
+    with pytest.raises(ValueError, match="ids must hold one value for each of 2 documents; got 1"):
+        pychunk.segment(documents, ids=["x"])
+    with pytest.raises(ValueError, match="no column of texts can be chosen; got 'body'"):
+        pychunk.segment(documents, columns={"text": "body"})
+
+
 def test_uuids_of_arrow_are_their_text() -> None:
     if not hasattr(pa, "uuid"):
         pytest.skip("this pyarrow has no UUIDs")

@@ -72,8 +72,10 @@ def test_every_chunk_is_rendered_with_its_text(parts: list[str], method: str) ->
         assert own.text in made
         lines = [line for line in made.splitlines() if line.startswith(("```", "~~~"))]
         assert len(lines) % 2 == 0
-        if own.sections and own.sections[0]:
-            assert made.splitlines()[0].strip("# ") == " > ".join(own.sections[0]) or own.sections[0][-1] in made
+        above = list(own.sections[0]) if own.sections else []
+        if above and not own.header and own.text.splitlines()[0].strip("#= \t") == above[-1]:
+            above.pop()
+        assert made.startswith(f"{' > '.join(above)}\n\n" if above else own.header or own.text)
 
 
 def test_a_hit_is_rendered_like_its_chunk(tmp_path: Path) -> None:

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 #: The columns that are fields of a hit. An older index may lack some of them.
 _SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)
 
+#: The types of the items of columns that an older index may have as columns of the user, of other types.
+_ITEMS = {"sections": pa.types.is_large_list, "holes": pa.types.is_struct}
 
-_LISTS = ("sections", "holes")
 
-
-def _is_list(schema: pa.Schema, name: str) -> bool:
+def _is_shown(schema: pa.Schema, name: str) -> bool:
+    """Return whether a column of chunks is a field of a hit, and not a column of the user with the same name."""
+    if name not in _ITEMS:
+        return True
     at = schema.get_field_index(name)
-    return at >= 0 and bool(pa.types.is_large_list(schema.field(at).type))
+    kind = schema.field(at).type if at >= 0 else pa.null()
+    return bool(pa.types.is_large_list(kind) and _ITEMS[name](kind.value_type))
 
 
 def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()) -> list[list[Hit]]:
@@ -43,8 +47,7 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
     if not any(len(ranked.chunks) for ranked, *_ in found):
         return [[] for _ in found]
     values = iter(searcher.chunks.values(np.concatenate([ranked.chunks for ranked, *_ in found])))
-    # In an older index, sections and holes may be columns of the user, of other types.
-    fields = [name for name in _SHOWN if name not in _LISTS or _is_list(searcher.schema, name)]
+    fields = [name for name in _SHOWN if _is_shown(searcher.schema, name)]
     fields += [context_column.CONTEXT] * searcher.has_context
     lists = []
     for number, (ranked, names, sentences) in enumerate(found):
