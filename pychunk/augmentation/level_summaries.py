@@ -47,7 +47,7 @@ class LevelSummary(LLMTextSource):
         3
 
     Summaries of the nodes of a tree were proposed by Sarthi et al., RAPTOR (2024), and by SmartChunk. The prompt comes
-    from neither. A summary does not change the vector of its chunk.
+    from neither. In an index with an encoder, a summary counts in BM25 and in the vector of its node.
     """
 
     name, task, instead = "levels:llm", "level_summary", "its beginning"

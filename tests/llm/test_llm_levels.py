@@ -64,22 +64,24 @@ def test_one_call_for_each_node_of_the_levels_that_are_named(hierarchy: pychunk.
     assert found.metadata["augment_llm"]["levels:llm"]["prompt"] == "en/level_summary/1"
 
 
-def test_a_summary_finds_its_node(hierarchy: pychunk.Hierarchy, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["sparse", "dense", "hybrid"])
+def test_a_summary_finds_its_node(mode: Any, hierarchy: pychunk.Hierarchy, tmp_path: Path) -> None:
     pytest.importorskip("faiss")
 
-    def feline(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
-        return "Canines." if "bark" in body["messages"][-1]["content"] else "Felines."
+    def unlike(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
+        return "Violin." if "bark" in body["messages"][-1]["content"] else "Volcano."
 
-    with Server(answer=feline) as server, LLM(server.url, "test", cache=False) as llm:
+    with Server(answer=unlike) as server, LLM(server.url, "test", cache=False) as llm:
         chunks = pychunk.augment(hierarchy.chunks(), LevelSummary(llm, levels=["section"]))
     with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
         index.add(chunks)
         index.save()
-        (hit,) = index.search("felines", k=1, mode="sparse")[0]
-    assert hit.text.startswith("Cats")
-    assert "bark" not in hit.text
-    assert hit.context == "Felines."
-    assert TEXTS[0][hit.start : hit.end] == hit.text
+        for query, word, other in (("volcano", "Cats", "bark"), ("violin", "Dogs", "purr")):
+            (hit,) = index.search(query, k=1, mode=mode)[0]
+            assert hit.text.startswith(word)
+            assert other not in hit.text
+            assert hit.context == {"volcano": "Volcano.", "violin": "Violin."}[query]
+            assert TEXTS[0][hit.start : hit.end] == hit.text
 
 
 @pytest.mark.parametrize("fault", ANSWER)
