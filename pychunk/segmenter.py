@@ -434,7 +434,9 @@ class Segmenter:
             ValueError: The method has no threshold to fit, or no document of the sample has two sentences.
         """
         if not self.method.fitted_threshold:
-            raise ValueError(f"method {self.method.name!r} has no threshold to fit; 'semantic' and 'nsp' have")
+            raise ValueError(
+                f"method {self.method.name!r} has no threshold to fit; choose 'semantic' or 'nsp', which have one"
+            )
         total = count = 0
         inputs = Inputs.of(sample, columns, on_error=self.on_error).with_parsed(self._reads_blocks)
         for request, _ in self.requests(inputs):

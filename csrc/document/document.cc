@@ -12,6 +12,18 @@
 #include "vectors/topic.h"
 
 namespace pychunk {
+namespace {
+
+// Return the first numbers of a list as Python writes them, for a message.
+std::string listed(std::span<const int32_t> values) {
+  constexpr size_t kMost = 12;
+  std::string out = "[";
+  for (size_t i = 0; i < std::min(values.size(), kMost); ++i) out += (i > 0 ? ", " : "") + std::to_string(values[i]);
+  return out + (values.size() > kMost ? ", ..." : "") + "]";
+}
+
+}  // namespace
+
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
@@ -52,7 +64,7 @@ void Document::check_given() const {
   bool good = first.empty() == (n == 0) && (first.empty() || (first.front() == 0 && first.back() < n));
   for (size_t g = 1; g < first.size(); ++g) good &= first[g] > first[g - 1];
   PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, increase, and be less than its ", n,
-                " sentences");
+                " sentences; got ", listed(first));
 }
 
 void Document::close() {

@@ -45,6 +45,9 @@ Matrix<const T> matrix(const Array<T>& array, const char* name) {
   return {array.data(), array.shape(0), array.shape(1)};
 }
 
+// Return the shape of an array as Python writes it, for a message.
+inline std::string shape_of(const py::array& array) { return py::str(array.attr("shape")); }
+
 inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
   check_offsets(view(offsets), text.size(), "offsets");
   return {reinterpret_cast<const char*>(text.data()), view(offsets)};

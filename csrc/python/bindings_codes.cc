@@ -9,7 +9,7 @@ namespace {
 
 CodeBooks books_of(const Array<float>& centroids) {
   PYCHUNK_CHECK(centroids.ndim() == 3 && centroids.shape(1) == 16 && centroids.shape(0) >= 1 && centroids.shape(2) >= 1,
-                "centroids must have the shape [pieces, 16, width]");
+                "centroids must have the shape [pieces, 16, width], got ", shape_of(centroids));
   PYCHUNK_CHECK(centroids.shape(0) <= kMostPieces, "centroids must have at most ", kMostPieces, " pieces, got ",
                 centroids.shape(0));
   return {centroids.data(), centroids.shape(0), centroids.shape(2)};
@@ -37,15 +37,17 @@ Array<int64_t> best(const std::vector<Array<uint8_t>>& codes, const std::vector<
                     const Array<float>& centroids, const Array<float>& queries, int64_t count,
                     const Optional<bool>& allowed, int threads) {
   const CodeBooks books = books_of(centroids);
-  PYCHUNK_CHECK(codes.size() == rows.size(), "codes and rows must have the same length");
+  PYCHUNK_CHECK(codes.size() == rows.size(), "codes and rows must have the same length, got ", codes.size(), " and ",
+                rows.size());
   std::vector<CodedRows> parts;
   int64_t all = 0;
   for (size_t i = 0; i < codes.size(); ++i) {
     const Array<uint8_t>& own = codes[i];
     PYCHUNK_CHECK(own.ndim() == 3 && own.shape(1) == books.held() && own.shape(2) == kCodeBytes,
-                  "codes must have the shape [groups, ", books.held(), ", ", kCodeBytes, "]");
+                  "codes must have the shape [groups, ", books.held(), ", ", kCodeBytes, "], got ", shape_of(own));
     PYCHUNK_CHECK(rows[i] >= 0 && own.shape(0) == (rows[i] + kCodeGroup - 1) / kCodeGroup, "codes must hold ", rows[i],
-                  " rows in groups of ", kCodeGroup, ", got ", own.shape(0), " groups");
+                  " rows in groups of ", kCodeGroup, ", got ", own.shape(0), " groups, not ",
+                  (rows[i] + kCodeGroup - 1) / kCodeGroup);
     parts.push_back({own.data(), rows[i]});
     all += rows[i];
   }

@@ -32,8 +32,8 @@ struct KeptRows {
     PYCHUNK_CHECK(!second || second->size() == first.size(), "second must hold ", first.size(), " entries, got ",
                   second ? second->size() : 0);
     if (second) inside(*second, "second");
-    PYCHUNK_CHECK(max_length >= shape().special(second.has_value()), "max_length must hold the special tokens, got ",
-                  max_length);
+    PYCHUNK_CHECK(max_length >= shape().special(second.has_value()), "max_length must hold the special tokens (",
+                  shape().special(second.has_value()), "), got ", max_length);
   }
 };
 
@@ -48,7 +48,7 @@ template <typename Id>
 Id* tensor(Optional<Id>& out, const Array<int64_t>& chosen, int64_t width, const char* name) {
   if (!out) return nullptr;
   PYCHUNK_CHECK(out->ndim() == 2 && out->shape(0) == chosen.size() && out->shape(1) == width, name, " must be [",
-                chosen.size(), ", ", width, "]");
+                chosen.size(), ", ", width, "], got ", shape_of(*out));
   return out->mutable_data();
 }
 
@@ -58,7 +58,7 @@ void fill_tensors(const KeptRows& kept, const Array<int64_t>& chosen, int64_t wi
   Id* to_ids = tensor(ids, chosen, width, "ids");
   Id* to_mask = tensor(mask, chosen, width, "mask");
   Id* to_types = tensor(types, chosen, width, "types");
-  PYCHUNK_CHECK(to_ids != nullptr, "ids must be given");
+  PYCHUNK_CHECK(to_ids != nullptr, "ids must be an array, got None");
   const Unlocked unlocked;
   const ModelRows rows = kept.rows();
   const Template shape = kept.shape();
@@ -66,7 +66,8 @@ void fill_tensors(const KeptRows& kept, const Array<int64_t>& chosen, int64_t wi
   for (const int64_t row : view(chosen)) {
     PYCHUNK_CHECK(row >= 0 && row < rows.size(), "chosen must be from 0 to ", rows.size() - 1, ", got ", row);
     const Kept tokens = pychunk::kept(rows, row, shape);
-    PYCHUNK_CHECK(tokens.first + tokens.second + special <= width, "row ", row, " does not fit in ", width);
+    PYCHUNK_CHECK(tokens.first + tokens.second + special <= width, "row ", row, " does not fit in ", width,
+                  ", its width must be at least ", tokens.first + tokens.second + special);
   }
   fill(rows, view(chosen), shape, width, to_ids, to_mask, to_types);
 }
@@ -75,7 +76,8 @@ template <typename T>
 void pool_states(const Array<T>& states, const Array<int64_t>& chosen, const Array<int64_t>& lengths,
                  const std::string& pooling, bool unit, Array<float> out) {
   PYCHUNK_CHECK(states.ndim() == 3, "states must have three dimensions, got ", states.ndim());
-  PYCHUNK_CHECK(out.ndim() == 2 && out.shape(1) == states.shape(2), "out must be [n, ", states.shape(2), "]");
+  PYCHUNK_CHECK(out.ndim() == 2 && out.shape(1) == states.shape(2), "out must be [n, ", states.shape(2), "], got ",
+                shape_of(out));
   PYCHUNK_CHECK(chosen.size() == states.shape(0), "chosen must name ", states.shape(0), " rows, got ", chosen.size());
   PYCHUNK_CHECK(lengths.size() == out.shape(0), "lengths must hold ", out.shape(0), " entries, got ", lengths.size());
   PYCHUNK_CHECK(pooling == "mean" || pooling == "cls", "pooling must be mean or cls, got '", pooling, "'");
@@ -83,7 +85,7 @@ void pool_states(const Array<T>& states, const Array<int64_t>& chosen, const Arr
     PYCHUNK_CHECK(row >= 0 && row < out.shape(0), "chosen must be from 0 to ", out.shape(0) - 1, ", got ", row);
     const int64_t length = pooling == "cls" ? 1 : lengths.at(row);
     PYCHUNK_CHECK(length > 0 && length <= states.shape(1), "row ", row, " of ", length, " tokens does not fit in ",
-                  states.shape(1));
+                  states.shape(1), "; lengths must be from 1 to ", states.shape(1));
   }
   float* to = out.mutable_data();
   const Unlocked unlocked;
@@ -95,7 +97,7 @@ void pool_states(const Array<T>& states, const Array<int64_t>& chosen, const Arr
 template <typename T>
 void probabilities(const Array<T>& logits, const Array<int64_t>& chosen, int64_t wanted, Array<float> out) {
   PYCHUNK_CHECK(logits.ndim() == 2 && logits.shape(0) == chosen.size(), "logits must be [", chosen.size(),
-                ", classes]");
+                ", classes], got ", shape_of(logits));
   PYCHUNK_CHECK(wanted >= 0 && wanted < logits.shape(1), "the class must be from 0 to ", logits.shape(1) - 1, ", got ",
                 wanted);
   for (const int64_t row : view(chosen))

@@ -12,7 +12,8 @@ namespace {
 
 void check_documents(std::span<const int64_t> offsets, int64_t sentences) {
   check_offsets(offsets, sentences, "doc_offsets");
-  PYCHUNK_CHECK(offsets.front() == 0 && offsets.back() == sentences, "doc_offsets must run from 0 to ", sentences);
+  PYCHUNK_CHECK(offsets.front() == 0 && offsets.back() == sentences, "doc_offsets must run from 0 to ", sentences,
+                ", got ", offsets.front(), " to ", offsets.back());
 }
 
 using SpanBorders = std::pair<Array<int64_t>, Array<int64_t>>;
@@ -20,7 +21,8 @@ using SpanBorders = std::pair<Array<int64_t>, Array<int64_t>>;
 std::vector<Spans> spans_of(const std::vector<SpanBorders>& levels, int64_t sentences) {
   std::vector<Spans> spans;
   for (const auto& [first, last] : levels) {
-    PYCHUNK_CHECK(first.size() == last.size(), "a level needs as many last sentences as first ones: ", first.size());
+    PYCHUNK_CHECK(first.size() == last.size(), "a level needs as many last sentences as first ones, got ", first.size(),
+                  " first and ", last.size(), " last");
     int64_t before = 0;
     for (py::ssize_t i = 0; i < first.size(); ++i) {
       PYCHUNK_CHECK(before <= first.data()[i] && first.data()[i] < last.data()[i] && last.data()[i] <= sentences,
@@ -57,7 +59,8 @@ py::list span_vectors_of(const Array<float>& vectors, const Array<int64_t>& weig
 py::list compressed_vectors_of(const std::vector<Array<float>>& parts, const Array<float>& vectors,
                                const Array<int64_t>& tokens, const Array<int64_t>& offsets,
                                const std::vector<SpanBorders>& levels, int threads) {
-  PYCHUNK_CHECK(parts.size() == 6, "a compressor must have six parts, got ", parts.size());
+  PYCHUNK_CHECK(parts.size() == 6, "a compressor must have six parts (queries, places, mix, down, up, bias), got ",
+                parts.size());
   const Compressor model{.queries = matrix(parts[0], "queries"),
                          .places = matrix(parts[1], "places"),
                          .mix = view(parts[2]),
@@ -66,12 +69,14 @@ py::list compressed_vectors_of(const std::vector<Array<float>>& parts, const Arr
                          .bias = matrix(parts[5], "bias")};
   const int64_t heads = model.queries.rows, dim = model.queries.cols, rank = model.up.rows;
   PYCHUNK_CHECK(dim > 0 && dim % 16 == 0 && rank > 0 && rank % 16 == 0,
-                "dimensions and rank must be multiples of 16, got ", dim, " and ", rank);
+                "dimensions and rank must be multiples of 16 above 0, got ", dim, " and ", rank);
   PYCHUNK_CHECK(model.places.rows == 2 * kPlaceFeatures && model.places.cols == heads &&
                     static_cast<int64_t>(model.mix.size()) == heads && model.down.rows == dim &&
                     model.down.cols == rank && model.up.cols == dim && model.bias.rows == 2 && model.bias.cols == dim,
                 "the parts of a compressor must be [heads, dim], [10, heads], [heads], [dim, rank], [rank, dim] and "
-                "[2, dim]");
+                "[2, dim], got ",
+                shape_of(parts[0]), ", ", shape_of(parts[1]), ", ", shape_of(parts[2]), ", ", shape_of(parts[3]), ", ",
+                shape_of(parts[4]), " and ", shape_of(parts[5]));
   const auto rows = matrix(vectors, "vectors");
   PYCHUNK_CHECK(rows.cols == dim, "vectors must have ", dim, " dimensions, got ", rows.cols);
   PYCHUNK_CHECK(tokens.size() == rows.rows, "tokens must hold one number for each of ", rows.rows, " sentences, got ",
@@ -106,10 +111,11 @@ py::list agglomerated(const Array<float>& vectors, const Array<int64_t>& weights
   check_documents(view(offsets), rows.rows);
   check_documents(view(first), rows.rows);
   for (py::ssize_t i = 1; i < first.size(); ++i)
-    PYCHUNK_CHECK(first.data()[i - 1] < first.data()[i], "each node must hold at least one sentence");
+    PYCHUNK_CHECK(first.data()[i - 1] < first.data()[i],
+                  "each node must hold at least one sentence, got none for node ", i - 1);
   for (const int64_t begin : view(offsets))
     PYCHUNK_CHECK(std::binary_search(first.data(), first.data() + first.size(), begin),
-                  "a node must begin at the start of every document");
+                  "a node must begin at the start of every document, got none at sentence ", begin);
   auto found =
       without_gil([&] { return agglomerate(rows, view(weights), view(offsets), view(first), branching, threads); });
   py::list out;
@@ -122,8 +128,8 @@ Array<int64_t> most_central_of(const Array<float>& vectors, const Array<int64_t>
   const auto rows = matrix(vectors, "vectors");
   check_documents(view(first), rows.rows);
   const py::ssize_t chunks = first.size() - 1;
-  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "windows must be given for ", chunks, " chunks, got ",
-                since.size(), " and ", until.size());
+  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "windows must have a start and an end for each of ",
+                chunks, " chunks, got ", since.size(), " starts and ", until.size(), " ends");
   for (py::ssize_t c = 0; c < chunks; ++c)
     PYCHUNK_CHECK(0 <= since.data()[c] && since.data()[c] <= c && c < until.data()[c] && until.data()[c] <= chunks,
                   "a window must contain its chunk and be within ", chunks, " chunks, got [", since.data()[c], ", ",

@@ -65,10 +65,10 @@ py::tuple columns_of_noise(const Array<uint8_t>& text, const Array<int64_t>& sta
   }
   PYCHUNK_CHECK(counted == hashes.size(), "hashes must have ", counted, " values, got ", hashes.size());
   for (size_t e = 0; e < elements; ++e) {
-    PYCHUNK_CHECK(page.parent[e] < static_cast<int64_t>(e) && page.parent[e] >= -1, "parent ", page.parent[e],
-                  " is invalid for element ", e);
-    PYCHUNK_CHECK(page.last[e] > static_cast<int64_t>(e) && page.last[e] <= static_cast<int64_t>(elements), "last ",
-                  page.last[e], " is invalid for element ", e);
+    PYCHUNK_CHECK(page.parent[e] < static_cast<int64_t>(e) && page.parent[e] >= -1, "the parent of element ", e,
+                  " must be an element before it, or -1 for none, got ", page.parent[e]);
+    PYCHUNK_CHECK(page.last[e] > static_cast<int64_t>(e) && page.last[e] <= static_cast<int64_t>(elements),
+                  "the last of element ", e, " must be from ", e + 1, " to ", elements, ", got ", page.last[e]);
   }
   NoiseColumns found = without_gil([&] { return noise_columns(page); });
   const auto count = static_cast<py::ssize_t>(blocks);
@@ -85,7 +85,8 @@ NoiseLayer layer_of(const Weights& given, int64_t inputs, int64_t outputs) {
   const NoiseLayer layer{matrix(given.first, "weights"), view(given.second)};
   PYCHUNK_CHECK(layer.weights.cols == inputs, "a layer takes ", layer.weights.cols, " values, got ", inputs);
   PYCHUNK_CHECK(layer.weights.rows == given.second.size() && (outputs == 0 || layer.weights.rows == outputs),
-                "a layer must have the expected outputs, with one bias each, got ", layer.weights.rows, " outputs");
+                "a layer must have ", outputs == 0 ? layer.weights.rows : outputs, " outputs and as many biases, got ",
+                layer.weights.rows, " and ", given.second.size());
   return layer;
 }
 
@@ -116,7 +117,8 @@ Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& 
   check_offsets(page.names.offsets, names.size(), "name_offsets");
   const int64_t blocks = page.dense.rows;
   PYCHUNK_CHECK(page.near.cols == blocks && page.path.cols == blocks && page.groups.cols == blocks,
-                "near, path and groups must have ", blocks, " columns");
+                "near, path and groups must have ", blocks, " columns, got ", page.near.cols, ", ", page.path.cols,
+                " and ", page.groups.cols);
   check_range(view(near), -1, page.names.size(), "near");
   check_range(view(path), -1, page.names.size(), "path");
   check_range(view(wording_rows), 0, blocks, "wording_rows");
@@ -125,7 +127,8 @@ Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& 
   const NoiseVocabulary words{word_table_of(vocabulary[0]), word_table_of(vocabulary[1]), word_table_of(vocabulary[2]),
                               word_table_of(vocabulary[3])};
   PYCHUNK_CHECK(words.path.vectors.rows == words.near.vectors.rows,
-                "the tables near and path must have the same number of words");
+                "the tables near and path must have the same number of words, got ", words.near.vectors.rows, " and ",
+                words.path.vectors.rows);
   const int64_t inputs = page.dense.cols + words.near.vectors.cols + words.path.vectors.cols +
                          words.wording.vectors.cols + words.page.vectors.cols;
   const auto parts = static_cast<int64_t>(neighbours.size() + windows.size()) + page.groups.rows + 2;

@@ -27,7 +27,7 @@ struct KeptScan {
       parts.push_back({rows.data, rows.rows});
     }
     const auto spans = offsets ? view(*offsets) : std::span<const int64_t>{};
-    PYCHUNK_CHECK(!offsets || !spans.empty(), "offsets must hold at least one entry");
+    PYCHUNK_CHECK(!offsets || !spans.empty(), "offsets must hold at least one entry, got none");
     Scan scan(std::move(parts), kKind, dim, spans);
     return {{given.begin(), given.end()}, std::move(offsets), std::move(scan)};
   }
@@ -45,13 +45,14 @@ py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t coun
   ScoredBeside beside;
   if (scored) {
     beside = {matrix(*scored, "beside"), weight};
-    PYCHUNK_CHECK(weight >= 0.0f, "weight must be at least 0");
+    PYCHUNK_CHECK(weight >= 0.0f, "weight must be at least 0, got ", std::to_string(weight));
     PYCHUNK_CHECK(beside.scores.rows == rows.rows && beside.scores.cols == kept.scan.chunks(), "beside must be ",
-                  rows.rows, " x ", kept.scan.chunks(), ", got ", beside.scores.rows, " x ", beside.scores.cols);
+                  rows.rows, " x ", kept.scan.chunks(), ", a score for each query and chunk, got ", beside.scores.rows,
+                  " x ", beside.scores.cols);
   }
   for (const int64_t group : groups)
-    PYCHUNK_CHECK(group >= 0 && group < kept.scan.groups(), "groups must be from 0 to ", kept.scan.groups() - 1,
-                  ", got ", group);
+    PYCHUNK_CHECK(group >= 0 && group < kept.scan.groups(), "groups must be from 0, below the ", kept.scan.groups(),
+                  " groups that set_groups() made, got ", group);
   PYCHUNK_CHECK(!least || least->size() == rows.rows, "least must hold ", rows.rows, " values, got ",
                 least ? least->size() : 0);
   const auto known = least ? view(*least) : std::span<const float>{};

@@ -91,7 +91,8 @@ struct KeptHead {
              out_bias} {
     for (const auto& part : {head.first, head.second, head.product})
       PYCHUNK_CHECK(part.rows == bias.size() && part.cols == head.first.cols && bias.size() == out.size(),
-                    "the parts of a pair head must be [hidden, dim] and [hidden]");
+                    "the parts of a pair head must be [hidden, dim] and [hidden], got [", part.rows, ", ", part.cols,
+                    "], [", bias.size(), "] and [", out.size(), "]");
   }
 };
 
@@ -163,7 +164,7 @@ class Arguments {
                    const Optional<uint8_t>& flags) {
     if (!request.attr("table").is_none()) {
       in_.table = matrix(array<int8_t>(request, "table"), "table");
-      PYCHUNK_CHECK(in_.tokenizer != nullptr, "a table needs a tokenizer");
+      PYCHUNK_CHECK(in_.tokenizer != nullptr, "a table needs a tokenizer, got none; pass one");
       PYCHUNK_CHECK(in_.table.rows >= in_.tokenizer->vocabulary_size(), "the table must have a row for each of ",
                     in_.tokenizer->vocabulary_size(), " tokens, got ", in_.table.rows);
     }
@@ -222,11 +223,12 @@ class Arguments {
     layout.block_offsets = spans(from, "blocks", blocks.start, blocks.end);
     blocks.kind = view(array<int8_t>(from, "kind")), blocks.level = view(array<int16_t>(from, "level"));
     PYCHUNK_CHECK(blocks.kind.size() == blocks.start.size() && blocks.level.size() == blocks.start.size(),
-                  "blocks need a kind and a level for each of ", blocks.start.size());
+                  "blocks need a kind and a level for each of ", blocks.start.size(), ", got ", blocks.kind.size(),
+                  " kinds and ", blocks.level.size(), " levels");
     if (!from.attr("markup").is_none()) {
       blocks.markup = view(array<bool>(from, "markup"));
       PYCHUNK_CHECK(blocks.markup.size() == blocks.start.size(), "blocks need a markup flag for each of ",
-                    blocks.start.size());
+                    blocks.start.size(), ", got ", blocks.markup.size());
     }
     for (const int8_t kind : blocks.kind)
       PYCHUNK_CHECK(kind >= 0 && kind <= kLastBlockKind, "the kind of a block must be from 0 to ",
@@ -275,14 +277,14 @@ class Arguments {
     // A batch without documents needs no scores: callers use one to learn the columns.
     PYCHUNK_CHECK(!plan_.method->pairs || in_.texts.size() == 0 || in_.cuts.given() || in_.pair_scores.size() > 0 ||
                       (in_.pair_head != nullptr && in_.table.data != nullptr),
-                  plan_.method->name, " needs pair_scores, or a pair head with a table");
+                  plan_.method->name, " needs pair_scores, or a pair head with a table; got neither, so pass one");
     const Inputs in = inputs();
     PYCHUNK_CHECK(!plan_.method->topics || in.cuts.given() || in.pair_scores.size() > 0 || in.topic_head != nullptr,
-                  plan_.method->name, " needs pair_scores, or a topic head");
+                  plan_.method->name, " needs pair_scores, or a topic head; got neither, so pass one");
     PYCHUNK_CHECK(in.topic_head == nullptr || !in.needs_vectors() || in.dim() == in.topic_head->vectors.rows,
-                  "the topic head does not fit vectors of this dimension: ", in.dim());
+                  "the topic head is for vectors of ", in.topic_head->vectors.rows, " dimensions, got ", in.dim());
     PYCHUNK_CHECK(!in.needs_vectors() || in.vectors.given() || in.table.data != nullptr || in.table_vectors.given(),
-                  "the plan needs sentence vectors or a table");
+                  "the plan needs sentence vectors or a table; got neither, so pass one");
   }
 
   py::object features_, cuts_;
@@ -293,7 +295,7 @@ class Arguments {
 
 py::dict segment_batch(const Arguments& arguments) {
   const Inputs in = arguments.inputs();
-  PYCHUNK_CHECK(!in.counts_tokens() || in.tokenizer != nullptr, "the plan needs a tokenizer");
+  PYCHUNK_CHECK(!in.counts_tokens() || in.tokenizer != nullptr, "the plan needs a tokenizer, got none; pass one");
   Table table = without_gil([&] { return segment(in); });
   const RaggedRows& given = in.table_vectors.given() ? in.table_vectors : in.vectors;
   const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
@@ -351,7 +353,7 @@ py::dict cuts_of_batch(const Arguments& arguments, bool held) {
   const Method& method = *inputs.plan->method;
   const bool counts = method.tokens && inputs.token_counts.size() == 0;
   PYCHUNK_CHECK(inputs.tokenizer != nullptr || !(counts || (method.sized && inputs.plan->unit == Unit::kTokens)),
-                "the plan needs a tokenizer");
+                "the plan needs a tokenizer, got none; pass one");
   CutTable table = without_gil([&] { return cuts(inputs, held); });
   py::dict out;
   if (!table.relevance.empty()) out["relevance"] = array(std::move(table.relevance));

@@ -108,7 +108,10 @@ class PostingsMaker {
   class InUse {
    public:
     explicit InUse(bool& used) : used_(used) {
-      if (used) throw std::runtime_error("another thread, or the call that a signal interrupted, is adding rows");
+      if (used)
+        throw std::runtime_error(
+            "another thread, or the call that a signal interrupted, is adding rows; call again when that call has "
+            "ended");
       used_ = true;
     }
     ~InUse() { used_ = false; }
@@ -145,7 +148,8 @@ Array<float> bm25_scores_of(const std::vector<Part>& given, const Array<int64_t>
     first += size;
   }
   check_offsets(view(offsets), terms.size(), "offsets");
-  PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values");
+  PYCHUNK_CHECK(!alive || alive->size() == base.size(), "alive must hold ", base.size(), " values, got ",
+                alive->size());
   const WeightedTerms queries{{view(terms), view(offsets)}, view(weights), view(bounds)};
   const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(queries.terms.size()), base.size()};
   Buffer<float> out(shape[0] * shape[1]);  // for many queries its memory is in large pages, which the next call reuses
@@ -169,7 +173,8 @@ py::tuple scored_rows(const std::vector<std::vector<ScoredRow>>& found) {
 py::tuple best_rows_of(const Array<float>& given, int64_t count, const Optional<bool>& allowed, int threads) {
   const auto scores = matrix(given, "scores");
   PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
-  PYCHUNK_CHECK(!allowed || allowed->size() == scores.cols, "allowed must hold ", scores.cols, " values");
+  PYCHUNK_CHECK(!allowed || allowed->size() == scores.cols, "allowed must hold ", scores.cols, " values, got ",
+                allowed->size());
   return scored_rows(
       without_gil([&] { return best_rows(scores, count, allowed ? allowed->data() : nullptr, threads); }));
 }
@@ -179,7 +184,7 @@ py::tuple best_rows_of_groups_of(const Array<float>& given, int64_t count, const
   const auto scores = matrix(given, "scores");
   PYCHUNK_CHECK(count >= 0, "count must be at least 0, got ", count);
   PYCHUNK_CHECK(count_of_groups >= 0, "there must be at least 0 groups, got ", count_of_groups);
-  PYCHUNK_CHECK(groups.size() == scores.cols, "groups must hold ", scores.cols, " values");
+  PYCHUNK_CHECK(groups.size() == scores.cols, "groups must hold ", scores.cols, " values, got ", groups.size());
   return scored_rows(
       without_gil([&] { return best_rows_of_groups(scores, count, view(groups), count_of_groups, threads); }));
 }

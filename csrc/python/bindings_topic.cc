@@ -17,7 +17,8 @@ class KeptTopic {
             const Array<uint64_t>& words)
       : parts_(std::move(parts)), layers_(std::move(layers)) {
     PYCHUNK_CHECK(parts_.size() == 7 && layers_.size() == 2 * dilations.size(),
-                  "a topic head must have seven parts, and weights and a bias for each dilation");
+                  "a topic head must have seven parts, and weights and a bias for each of ", dilations.size(),
+                  " dilations, got ", parts_.size(), " parts and ", layers_.size(), " arrays");
     head_ = {.vectors = matrix(parts_[0], "vectors"),
              .inputs = matrix(parts_[1], "inputs"),
              .first = matrix(parts_[2], "first"),
@@ -34,7 +35,8 @@ class KeptTopic {
       PYCHUNK_CHECK(layer.weights.cols == channels && layer.weights.rows % (2 * channels) == channels &&
                         static_cast<int64_t>(layer.bias.size()) == channels && layer.dilation > 0 &&
                         layer.dilation <= 64 && layer.weights.rows <= 64 * channels,
-                    "a layer must be [taps * channels, channels] with an odd number of taps");
+                    "a layer must be [taps * channels, channels] with an odd number of taps below 64, got ",
+                    shape_of(layers_[2 * i]), " for ", channels, " channels");
       head_.layers.push_back(layer);
     }
     const auto width = static_cast<size_t>(channels);
@@ -64,7 +66,8 @@ py::tuple topic_inputs(const Array<uint8_t>& text, const Array<int64_t>& offsets
   check_offsets(sentences.offsets, starts.size(), "sentences");
   const Matrix<const float> rows = matrix(vectors, "vectors");
   PYCHUNK_CHECK(sentences.size() == documents.size() && rows.rows == starts.size() && flags.size() == starts.size(),
-                "sentences, flags and vectors must belong to the same documents");
+                "sentences, flags and vectors must belong to the same documents, got ", starts.size(), " sentences, ",
+                flags.size(), " flags and ", rows.rows, " vectors");
   const TopicWords known(view(words));
   std::vector<float> out(static_cast<size_t>(starts.size() * kTopicInputs));
   std::vector<int32_t> classes(static_cast<size_t>(starts.size() * 2));

@@ -117,7 +117,8 @@ std::vector<float> Scan::padded(const float* query) const {
 }
 
 void Scan::set_groups(std::span<const int8_t> groups) {
-  PYCHUNK_CHECK(offsets_.empty(), "groups require that each row is a chunk of its own");
+  PYCHUNK_CHECK(offsets_.empty(), "groups require that each row is a chunk of its own, got ", offsets_.size(),
+                " offsets; leave out offsets");
   PYCHUNK_CHECK(static_cast<int64_t>(groups.size()) == rows(), "groups must hold ", rows(), " values, got ",
                 groups.size());
   std::call_once(*grouped_, [&] {

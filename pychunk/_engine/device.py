@@ -85,7 +85,8 @@ def open_device(name: str = "cuda") -> Device:
         raise ValueError(f"device={name!r} asks for CUDA, and {found['why']}; use 'auto' or 'cpu'")
     if int(number or 0) >= len(found["devices"]):
         raise ValueError(
-            f"device={name!r} does not exist: there are {len(found['devices'])} CUDA devices, numbered from 0"
+            f"device={name!r} does not exist: there are {len(found['devices'])} CUDA devices, numbered from 0; name "
+            "one of these, or 'cpu'"
         )
     return Device(int(number or 0))
 

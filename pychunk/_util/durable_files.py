@@ -22,6 +22,9 @@ from typing import Any, BinaryIO
 #: files or folders exchange their names.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
+#: What to do if a disk is full or broken, for the message.
+_REMEDY = "free space on the disk, or write to another"
+
 
 class DiskError(OSError):
     """The error if the disk refuses data that the page cache had accepted.
@@ -63,7 +66,7 @@ def sync(handle: int, path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        raise DiskError(error.errno, error.strerror, str(path)) from error
+        raise DiskError(error.errno, f"{error.strerror}; {_REMEDY}", str(path)) from error
 
 
 @contextlib.contextmanager
@@ -303,7 +306,7 @@ class BufferedFile:
                 try:
                     count = os.pwrite(self._file.fileno(), rest, at)
                 except OSError as error:
-                    raise OSError(error.errno, error.strerror, str(self._path)) from error
+                    raise OSError(error.errno, f"{error.strerror}; {_REMEDY}", str(self._path)) from error
                 at, rest = at + count, rest[count:]
             del self._waiting[0]
 

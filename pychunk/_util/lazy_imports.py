@@ -30,7 +30,11 @@ def on_demand(
         if name in modules if modules is not None else _is_module(package, name):
             return importlib.import_module(f"{package}.{name}")
         # Given name and obj, Python adds a similar name to the message.
-        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        raise AttributeError(
+            f"module {package!r} has no attribute {name!r}; dir({package}) lists its names",
+            name=name,
+            obj=sys.modules[package],
+        )
 
     return load
 

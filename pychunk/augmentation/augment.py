@@ -121,7 +121,7 @@ def ways_of(how: How, options: Mapping[str, Any] | None = None, llm: LLM | None 
     """
     several = list(how) if isinstance(how, (list, tuple)) else [how]
     if not several:
-        raise ValueError("augment must name a source of contexts; got an empty list")
+        raise ValueError("augment must name a source of contexts, such as 'title'; got an empty list")
     if options and (len(several) > 1 or callable(several[0])):
         raise ValueError(
             f"augment: the option {', '.join(options)} needs a single source that is named; got {how!r:.80}: write it "
@@ -170,7 +170,7 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> ContextSou
     usual = WAYS[name]
     for key, value in said.items():
         if key not in usual:
-            known = f"its options are {', '.join(usual)}" if usual else "it has none"
+            known = f"its options are {', '.join(usual)}" if usual else "it has none, so leave it out"
             raise ValueError(f"augment: {name} has no option {key!r}: {known}")
         said[key] = _whole(name, key, value)
     made = ContextSource(name, {**usual, **said})
@@ -272,7 +272,7 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
     table = with_current_names(table)
     missing = [name for name in _REQUIRED if name not in table.column_names]
     if missing:
-        raise ValueError(f"a chunk table has the columns {', '.join(_REQUIRED)}; missing: {', '.join(missing)}")
+        raise ValueError(f"a chunk table must have the columns {', '.join(_REQUIRED)}; missing: {', '.join(missing)}")
     if CONTEXT in table.column_names:
         raise ValueError("augment: the chunks already have a column 'context': drop or rename it")
     known_lists = _propositions_of(table) if any(way.has_propositions for way in ways) else []

@@ -60,7 +60,9 @@ def _made(own: list[Document], function: Callable[[list[Document]], Any], stage:
     try:
         made = function(own)
     except Exception as error:
-        raise ValueError(f"{stage} failed for {_named(own)}: {type(error).__name__}: {error}") from error
+        raise ValueError(
+            f"{stage} failed for {_named(own)}: {type(error).__name__}: {error}; correct the function"
+        ) from error
     if isinstance(made, (str, bytes)) or not hasattr(made, "__iter__"):
         raise ValueError(f"{stage} must return a list with a string for each of {_named(own)}; got {made!r:.80}")
     made = list(made)

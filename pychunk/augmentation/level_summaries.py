@@ -84,7 +84,7 @@ class LevelSummary(LLMTextSource):
             known.update(name for own in document.chunks[_LEVELS].to_pylist() for name in own)
         unknown = sorted(set(self.levels or ()) - known)
         if unknown and documents:
-            raise ValueError(f"levels:llm: no chunk is at level {unknown[0]}; there are {', '.join(sorted(known))}")
+            raise ValueError(f"levels:llm: no chunk is at level {unknown[0]}; name one of {', '.join(sorted(known))}")
         return super().contexts(documents)
 
     def _rows(self, document: Document) -> list[int]:

@@ -67,7 +67,10 @@ def load(path: Path) -> Base:
 def _figures(entry: dict[str, Any]) -> Timings:
     columns = {name: [float(value) for value in entry[name]] for name in ("cpu", "wall", "calibration", "waiting")}
     if len({len(values) for values in columns.values()}) != 1 or not columns["cpu"]:
-        raise ValueError("cpu, wall, calibration and waiting must have one number for each round")
+        raise ValueError(
+            "cpu, wall, calibration and waiting must have one number for each round, got "
+            f"{', '.join(str(len(values)) for values in columns.values())}"
+        )
     if min(min(columns[name]) for name in ("cpu", "wall", "calibration")) <= 0:
         raise ValueError("times must be positive")
     return Timings(**columns)

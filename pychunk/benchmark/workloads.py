@@ -102,7 +102,10 @@ def check_tiling(spans: np.ndarray[Any, Any], texts: list[str]) -> None:
         end = 0
         for _, start, stop in [*spans[spans[:, 0] == row].tolist(), (row, len(text), len(text))]:
             if start < end or text[end:start].strip():
-                raise ValueError(f"document {row} has a gap or an overlap between characters {end} and {start}")
+                raise ValueError(
+                    f"document {row} has a gap or an overlap between characters {end} and {start}; its chunks must "
+                    "hold all text once"
+                )
             end = stop
 
 

@@ -244,7 +244,9 @@ class ChunkBatch:
                 ".table"
             ) from None
         if not -len(self) <= place < len(self):
-            raise IndexError(f"chunk {place} is out of range for a ChunkBatch of {len(self)}")
+            raise IndexError(
+                f"chunk {place} is out of range for a ChunkBatch of {len(self)}; count from 0, or from -1 for the last"
+            )
         row = {
             name: column[place].as_py()
             for name, column in zip(self.table.schema.names, self.table.columns, strict=True)

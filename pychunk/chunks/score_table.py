@@ -54,7 +54,7 @@ def score_table(method: Method, request: Request, cuts: Cuts, ids: pa.Array | No
 
 def no_scores(method: str) -> str:
     """Return the error for a method that has no scores."""
-    return f"method {method!r} has no scores; 'pic', 'semantic', 'nsp' and 'topic' have scores"
+    return f"method {method!r} has no scores; 'pic', 'semantic', 'nsp' and 'topic' have scores: choose one of them"
 
 
 def _characters(

@@ -47,14 +47,16 @@ def load(place: str) -> Any:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if not module.startswith(str(error.name)):
-            raise ValueError(f"{place}: {module} imports {error.name}, which is not installed") from None
-        raise ValueError(f"{place}: there is no module {error.name!r}, neither installed nor in {here}") from None
+            raise ValueError(f"{place}: {module} imports {error.name}, which is not installed: install it") from None
+        raise ValueError(
+            f"{place}: there is no module {error.name!r}, neither installed nor in {here}: correct the name"
+        ) from None
     finally:
         sys.path.remove(here)
     for part in name.split("."):
         if not hasattr(found, part):
             names = ", ".join(each for each in vars(found) if not each.startswith("_"))
-            raise ValueError(f"{place}: {module} has no {part!r}; it has {names:.200}")
+            raise ValueError(f"{place}: {module} has no {part!r}; name one of {names:.200}")
         found = getattr(found, part)
     return found
 
@@ -100,7 +102,10 @@ def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]
         wrong = next((each for each in spans if not 0 <= each[0] <= each[1] <= len(text)), None)
         if wrong is None:
             return [each for each in spans if text[slice(*each)].strip()]
-        raise ValueError(f"{name}: chunk {wrong} is not in a text of {len(text)} characters")
+        raise ValueError(
+            f"{name}: chunk {wrong} is not in a text of {len(text)} characters; return (start, end) with "
+            f"0 <= start <= end <= {len(text)}"
+        )
     raise ValueError(
         f"{name} must return the texts of chunks, or the (start, end) of each in characters; got {found[0]!r:.80}"
     )

@@ -137,7 +137,10 @@ def _there(path: str | Path, what: str) -> Path:
     if not where.exists():
         where = Path(os.environ.get("PYCHUNK_DATA", "")) / path
     if not where.exists():
-        raise ValueError(f"no {what} at {path}: no such file or folder here, nor in the folder that PYCHUNK_DATA names")
+        raise ValueError(
+            f"no {what} at {path}: no such file or folder here, nor in the folder that PYCHUNK_DATA names; "
+            "correct the path"
+        )
     return where
 
 
@@ -145,7 +148,7 @@ def _json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8-sig"))
     except ValueError as error:
-        raise ValueError(f"{file} is not JSON: {error}") from None
+        raise ValueError(f"{file} is not JSON: {error}; correct the file") from None
 
 
 def _load_folder(folder: Path, limit: int | None) -> Dataset:
@@ -250,7 +253,8 @@ def chunking_evaluation(folder: str | Path, limit: int | None = None) -> Dataset
         corpus = row["corpus_id"]
         if corpus not in texts:
             raise ValueError(
-                f"questions.csv row {number}: no {corpus}.md in {folder}; got {', '.join(texts) or 'none'}"
+                f"questions.csv row {number}: no {corpus}.md in {folder}; got {', '.join(texts) or 'none'}; add it, or "
+                "correct corpus_id"
             )
         spans = []
         for reference in json.loads(row["references"]):
@@ -295,7 +299,8 @@ def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> 
             )
         if not 1 <= page <= len(starts[document]):
             raise ValueError(
-                f"questions.csv row {number}: {row['Doc_ID']} has pages 1 to {len(starts[document])}; got {page}"
+                f"questions.csv row {number}: {row['Doc_ID']} has pages 1 to {len(starts[document])}; got {page}, so "
+                "correct Page_Num"
             )
         begin = starts[document][page - 1]
         right = row.get("Correct_Answer")
@@ -540,7 +545,7 @@ def questions_from(
                 source = where or "the documents"
                 first = ", ".join(repr(each)[:30] for each in ids[:3])
                 raise ValueError(
-                    f"{at}: document {str(key)!r:.80} is not an id in {source}, which has {len(ids)}: {first}"
+                    f"{at}: document {str(key)!r:.80} is not an id in {source}; name one of its {len(ids)}: {first}"
                     f"{' ...' if len(ids) > 3 else ''}"
                 )
             document = places[str(key)]
@@ -652,7 +657,7 @@ def _json_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, An
                 try:
                     row = json.loads(line)
                 except ValueError as error:
-                    raise ValueError(f"{file} line {number} is not JSON: {error}") from None
+                    raise ValueError(f"{file} line {number} is not JSON: {error}; correct the line") from None
                 if not isinstance(row, dict) or not needed <= set(row):
                     got = sorted(row) if isinstance(row, dict) else type(row).__name__
                     raise ValueError(f"{file} line {number}: looked for the keys {sorted(needed)}; got {got}")
@@ -672,7 +677,7 @@ def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str
             reader = csv.DictReader(lines, strict=True)
             missing = needed - set(reader.fieldnames or [])
             if missing:
-                raise ValueError(f"{file} lacks the columns {sorted(missing)}; got {reader.fieldnames}")
+                raise ValueError(f"{file} lacks the columns {sorted(missing)}, so add them; got {reader.fieldnames}")
             try:
                 for number, row in enumerate(reader, 1):
                     if None in row or None in row.values():

@@ -61,7 +61,7 @@ def judged_rows(
     """
     unknown = [name for name in judges if name not in NAMES]
     if unknown:
-        raise ValueError(f"no judge {unknown[0]!r}; there are {', '.join(NAMES)}")
+        raise ValueError(f"no judge {unknown[0]!r:.80}; choose one of {', '.join(NAMES)}")
     texts, rows = chunked.table["text"].to_pylist(), []
     drawn = np.sort(np.random.default_rng(seed).choice(len(texts), min(most, len(texts)), replace=False))
     documents = np.asarray(chunked.table["document_index"], np.int64)

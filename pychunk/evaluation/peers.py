@@ -72,7 +72,9 @@ class Peer:
         if words <= 0:
             raise ValueError(f"words must be above 0, got {words}")
         if encode is None and self.needs_encode:
-            raise ValueError(f"{self.name} embeds sentences and needs encode=")
+            raise ValueError(
+                f"{self.name} embeds sentences and needs encode=, a function from texts to vectors; got None"
+            )
         pieces = self.make(words, encode or _no_encode)
         return lambda text: locate(text, pieces(text), self.name)
 
@@ -127,7 +129,8 @@ def locate(text: str, pieces: Iterable[Piece], peer: str = "peer") -> list[Span]
             at = dense.find(wanted, done)
         if at < 0:
             raise ValueError(
-                f"{peer}: chunk {len(spans)} is not in the text after character {_end(spans)}: {piece!r:.80}"
+                f"{peer}: chunk {len(spans)} is not in the text after character {_end(spans)}: {piece!r:.80}; "
+                "chunks must be parts of the text, in order"
             )
         done = at + len(wanted)
         spans.append((kept[at], kept[done - 1] + 1))

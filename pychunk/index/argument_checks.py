@@ -56,7 +56,7 @@ def texts(queries: Any) -> list[str]:
         if not isinstance(query, str):
             raise TypeError(f"queries must be texts; row {row} is {query!r:.80}")
         if not query.isascii() and any("\ud800" <= letter <= "\udfff" for letter in query):
-            raise ValueError(f"queries must be text that UTF-8 can encode; row {row} has a lone surrogate")
+            raise ValueError(f"queries must be text that UTF-8 can encode; row {row} has a lone surrogate: remove it")
     return found
 
 

@@ -34,11 +34,14 @@ def as_table(chunks: Any) -> pa.Table:
     table = with_current_names(table)
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
-        raise ValueError(f"a chunk table has the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
+        raise ValueError(f"a chunk table must have the columns {', '.join(REQUIRED)}; missing: {', '.join(missing)}")
     table = _with_text_of_uuids(table)
     for name in {*REQUIRED, "document_id"}.intersection(table.column_names):
         if table[name].null_count:
-            raise ValueError(f"the column {name!r} of a chunk table must not be null; {table[name].null_count} are")
+            raise ValueError(
+                f"the column {name!r} of a chunk table must not be null; {table[name].null_count} of {table.num_rows} "
+                "are: fill or drop them"
+            )
     return table
 
 

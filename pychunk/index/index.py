@@ -144,7 +144,8 @@ class Index:
         made = registry.vector_encoder(encoder, where.for_models) if encoder is not None else None
         if made is not None and dim not in (None, made.dim):
             raise ValueError(
-                f"dim= is only for encoder=None, so leave it out; the width of vectors of {encoder!r} is {made.dim}"
+                f"dim= is only for encoder=None; got {dim} with {encoder!r:.80}, whose vectors have {made.dim} numbers"
+                ": leave out dim="
             )
         if Path(path).is_file():
             raise ValueError(f"{path} is a file: name a folder, new or empty")
@@ -505,8 +506,8 @@ class Index:
         self._contents.begin_writing()
         if ids is not None and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
             raise ValueError(
-                "ids= names documents, but the documents of this index have no ids: remove their chunks by chunk_ids=, "
-                "or build the index again from chunks that were segmented with ids="
+                f"ids= names {len(wanted):,} documents, but the documents of this index have no ids: remove their "
+                "chunks by chunk_ids=, or build the index again from chunks that were segmented with ids="
             )
         before = len(self)
         self._contents.remove(wanted, "chunk_id" if ids is None else "document_id")

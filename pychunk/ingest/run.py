@@ -236,8 +236,8 @@ def _check_used(source: Source, of_tables: dict[str, Any], of_csv: dict[str, Any
         given = [name for name, value in said.items() if value]
         if given and set(source.kinds).isdisjoint(kinds):
             raise ValueError(
-                f"do not pass {given[0]}, which changes nothing for {source.kind}; or pass kind= {', '.join(kinds)} "
-                "if that is the kind of the source"
+                f"do not pass {given[0]}, which changes nothing for {source.kind}; or pass kind=, one of "
+                f"{', '.join(kinds)}, if that is the kind of the source"
             )
 
 

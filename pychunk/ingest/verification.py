@@ -11,7 +11,7 @@ from .run_folder import REMOVED, SUMMARIES
 from .run_manifest import Shard
 
 #: The beginning of a message about a file of an additional data set.
-_BESIDE = {SUMMARIES: "its summaries: ", REMOVED: "its removed spans: "}
+_BESIDE = {SUMMARIES: "its file of summaries ", REMOVED: "its file of removed spans "}
 
 
 def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:

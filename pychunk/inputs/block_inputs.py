@@ -151,7 +151,9 @@ def _block(block: Any) -> tuple[int, int, int, int, bool]:
         raise TypeError(f"a block must be (kind, level, start, end), or a dict of these; got {str(block)[:60]}")
     kind, *numbers = block
     if kind not in BLOCK_KINDS:
-        raise ValueError(f"unknown kind of block {kind!r}; the kinds are {', '.join(BLOCK_KINDS)}")
+        raise ValueError(
+            f"unknown kind of block {kind!r:.80}; the kinds are {', '.join(BLOCK_KINDS)}: choose one of them"
+        )
     level, start, end = _whole(numbers, "a block's level, start and end")
     return BLOCK_KINDS.index(kind), level, start, end, markup
 
@@ -207,4 +209,5 @@ def _check_spans(name: str, offsets: I64, start: I64, end: I64) -> None:
         raise ValueError(
             f"{name} of document {row} must be in ascending order and start before they end; got "
             f"{int(start[bad[0]])} to {int(end[bad[0]])}"
+            f"{f', where the previous ends at {int(before[bad[0]])}' if before[bad[0]] else ''}"
         )

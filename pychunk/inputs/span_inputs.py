@@ -162,7 +162,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
     if row >= 0:
         document = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ValueError(
-            f"sentence_vectors must be finite; sentence {row - int(offsets[document])} of document {document} is not"
+            f"sentence_vectors must be finite numbers of 32 bits; sentence {row - int(offsets[document])} of document "
+            f"{document} has NaN, infinity or a larger number"
         )
     return Ragged(unit, offsets)
 

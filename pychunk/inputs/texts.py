@@ -256,7 +256,8 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
         candidates = strings or bare  # A frame without rows often has no types either.
         column = the_text(candidates, [*names, *candidates], listing)
     elif column not in table.column_names:
-        raise ValueError(f"column {column!r} is not there; the string columns are: {listing}")
+        remedy = "; name one of them" if names else ""
+        raise ValueError(f"column {column!r} is not there; the string columns are: {listing}{remedy}")
     values = only_column(table, column, "column")
     if isinstance(table, pa.Table) and column not in names and not pa.types.is_null(values.type):
         raise TypeError(f"column {column!r} must hold strings, got {values.type}; the string columns are: {listing}")
@@ -266,7 +267,10 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
 def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[Any]:
     """Return documents that have no columns: Arrow data unchanged, other objects as a list of Python objects."""
     if column is not None:
-        raise ValueError(f"the column {column!r} needs a table; the documents are a {type(documents).__name__}")
+        raise ValueError(
+            f"the column {column!r} needs a table; the documents are a {type(documents).__name__}: leave it out, or "
+            "pass a table"
+        )
     if isinstance(documents, str):
         _warn_of_path(documents)
         return [documents]
@@ -299,7 +303,7 @@ def _as_chunked(documents: Any, column: str | None) -> pa.ChunkedArray | list[An
             f"series or data frame; got {type(documents).__name__}"
         )
     if not _is_text(values.type) and not pa.types.is_null(values.type):
-        raise TypeError(f"documents must be strings, got an Arrow array of {values.type}")
+        raise TypeError(f"documents must be strings, got an Arrow array of {values.type}; cast it to pyarrow.string()")
     return values
 
 

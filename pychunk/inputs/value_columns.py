@@ -51,7 +51,7 @@ def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Ar
     array = array_of(values, rows, table, name)
     missing = missing_rows(array)
     if len(missing):
-        raise ValueError(f"{name} must not be null; it is null for document {missing[0]}")
+        raise ValueError(f"{name} must not be null; it is null for document {missing[0]}: give a value")
     return array
 
 
@@ -174,7 +174,7 @@ def only_column(table: Columns, column: str, name: str) -> Any:
     """
     names = table.column_names
     if column not in names:
-        raise ValueError(f"{name}={column!r} is not a column; the columns are {', '.join(names)}")
+        raise ValueError(f"{name}={column!r} is not a column; the columns are {', '.join(names)}: name one of them")
     if names.count(column) > 1:
         raise ValueError(f"{name}={column!r}: {names.count(column)} columns have this name; rename all but one")
     return table.column(column)
@@ -211,7 +211,9 @@ def the_text(strings: Sequence[str], names: Sequence[str], listing: str) -> str:
             f"the only string column is {strings[0]!r}, whose name suggests ids or URLs, not text: pass {_TEXT} with "
             "its name if it does hold the text, or with the name of another column"
         )
-    raise NoTextColumnError(f"pass {_TEXT} to say which column holds the text; the string columns are: {listing}")
+    raise NoTextColumnError(
+        f"it is unclear which column holds the text; pass {_TEXT} with its name; the string columns are: {listing}"
+    )
 
 
 def speaks_arrow(values: Any) -> bool:
@@ -320,11 +322,13 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
         for row, value in enumerate(values):
             if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
                 raise ValueError(
-                    f"{name} of document {row} has a lone surrogate, which is not UTF-8: remove it"
+                    f"{name} of document {row} has a lone surrogate, which is not UTF-8; got {value!r:.80}: remove it"
                 ) from None
             if isinstance(value, numbers.Integral) and (int(value) < 0 or int(value) >= 2**64):
+                shown = f"{value:,}" if -(2**64) < int(value) < 2**80 else f"{int(value).bit_length()} bits"
                 raise ValueError(
-                    f"{name} of document {row} does not fit into 64 bits with the other values; make a string of each"
+                    f"{name} of document {row} does not fit into 64 bits with the other values; got {shown}; make a "
+                    "string of each"
                 ) from None
         raise TypeError(f"{name} must be {_NAMES}, all of one type ({error}); make a string of each") from error
 
@@ -335,5 +339,8 @@ def _text_of_bytes(array: pa.Array) -> pa.LargeStringArray:
     data, offsets = flat_text(text)
     for row in range(len(text)):
         if native.find_invalid_utf8(data[offsets[row] : offsets[row + 1]]) >= 0:
-            raise ValueError(f"ids of document {row} are bytes that are not UTF-8; pass strings, such as value.hex()")
+            raise ValueError(
+                f"ids of document {row} are bytes that are not UTF-8; got {binary[row].as_py()!r:.80}; pass strings, "
+                "such as value.hex()"
+            )
     return text

@@ -78,7 +78,8 @@ class BlockSegmenter:
                 raise TypeError(f"{name} must be the name of a column; got {type(value).__name__}")
         if options.get("summaries_out"):
             raise ValueError(
-                "summaries_out: a distributed frame holds only chunks: call pychunk.segment() for summaries"
+                f"summaries_out={options['summaries_out']!r:.80} is not possible, because a distributed frame holds "
+                "only chunks: call pychunk.segment() for summaries"
             )
         wants = Segmenter(method, **options).method.wants
         return BlockSegmenter(method, options, given, ids, tuple(metadata_columns), wants, on_error, batch_bytes)

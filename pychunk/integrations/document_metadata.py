@@ -59,7 +59,8 @@ def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mappin
         if missing:
             keys_there = ", ".join(map(str, metadatas[missing[0]])) or "none"
             raise ValueError(
-                f"{name}={key!r}: document {missing[0]} has no such key in its metadata; its keys are {keys_there:.200}"
+                f"{name}={key!r}: document {missing[0]} has no such key in its metadata; its keys are "
+                f"{keys_there:.200}: add the key, or name one that all documents have"
             )
         found[name] = [metadata[key] for metadata in metadatas]
     return found

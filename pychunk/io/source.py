@@ -180,7 +180,7 @@ class Source:
             of_files = f"the file {self.path}" if len(self.files) == 1 else f"any file of {self.path}"
             raise ValueError(
                 f"metadata_columns: {absent[0]!r} is not a column of {of_files}{meant}; columns that can be kept: "
-                f"{', '.join(names[:_LISTED]) or 'none'}{more}"
+                f"{', '.join(names[:_LISTED]) or 'none'}{more}; {'name one of them' if names else 'leave it out'}"
             )
         return types
 
@@ -588,7 +588,7 @@ def open_source(
         if value < 1:
             raise ValueError(f"{name} must be at least 1; got {value}")
     if kind != "auto" and kind not in KINDS:
-        raise ValueError(f"unknown kind {kind!r}; the kinds are {', '.join(KINDS)} and auto")
+        raise ValueError(f"unknown kind {kind!r:.80}; the kinds are {', '.join(KINDS)} and auto: choose one of them")
     check_noise(noise, noise_threshold)
     check_links(links)
     if markup is not None:
@@ -647,4 +647,6 @@ def _check_kept(metadata_columns: Sequence[str], column: str | None, ids: str | 
             and (absent := [name for name in metadata_columns if name not in known and name not in _OWN])
             and len(set(kinds)) == 1
         ):
-            raise ValueError(f"{kind} has no column {absent[0]!r}; its columns are {', '.join(known)}")
+            raise ValueError(
+                f"{kind} has no column {absent[0]!r}; its columns are {', '.join(known)}: name one of them"
+            )

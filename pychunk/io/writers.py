@@ -32,9 +32,11 @@ class Writer:
         self.path = Path(path)
         self.kind = ".jsonl" if str(path) == "-" else self.path.suffix.lower()
         if self.kind not in KNOWN:
-            raise ValueError(f"{path}: unknown kind of output; pychunk writes {', '.join(KNOWN)}")
+            raise ValueError(
+                f"{path}: unknown kind of output; pychunk writes {', '.join(KNOWN)}: use one of these endings"
+            )
         if not self.path.parent.is_dir():
-            raise FileNotFoundError(f"{self.path.parent}: no such folder")
+            raise FileNotFoundError(f"{self.path.parent}: no such folder; create it first")
         self._whole = contextlib.ExitStack()
         self._sink: Any = None
         self._file: Any = None

@@ -106,7 +106,9 @@ class Hierarchy:
         """
         wanted = int(level) if isinstance(level, str) and level.isascii() and level.isdigit() else level
         if isinstance(wanted, bool) or wanted not in self.levels:
-            raise ValueError(f"no level {level!r} here; the levels are {', '.join(map(str, self.levels))}")
+            raise ValueError(
+                f"no level {level!r} here; the levels are {', '.join(map(str, self.levels))}: name one of them"
+            )
         return self.levels.index(wanted)
 
     def count(self, level: Level) -> int:

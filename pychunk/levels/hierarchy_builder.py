@@ -198,7 +198,9 @@ def part_of(
     if request.features.removed is not None:
         request = request.with_(removed=with_words(request.features.removed))
     if plan.overlap and "group" in levels:
-        raise ValueError(f"level 'group' takes no overlap: levels tile documents; got overlap={plan.overlap}")
+        raise ValueError(
+            f"level 'group' takes no overlap: levels tile documents; got overlap={plan.overlap}: leave it out"
+        )
     wants_vectors = plan.chunk_vectors or plan.sentence_vectors
     done = with_sentences(request, engine)
     if wants_vectors:

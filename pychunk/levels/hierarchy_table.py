@@ -235,7 +235,9 @@ def write(found: Hierarchy, path: str | PathLike[str]) -> None:
 
     writer = Writer(path)
     if writer.kind in (".jsonl", ".csv"):
-        raise ValueError(f"{path}: a hierarchy is written to .parquet, .arrow or .feather")
+        raise ValueError(
+            f"{path}: a hierarchy is written to .parquet, .arrow or .feather; got {writer.kind}: use one of these"
+        )
     with writer:
         writer.write(table_of(found))
 

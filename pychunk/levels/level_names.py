@@ -77,7 +77,7 @@ def _level(level: Any) -> Level:
         return level
     if isinstance(level, str) and level in NAMES:
         return level
-    raise ValueError(f"unknown level {level!r}; the levels are {_known()}")
+    raise ValueError(f"unknown level {level!r:.80}; the levels are {_known()}: choose from these")
 
 
 def _known() -> str:

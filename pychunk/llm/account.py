@@ -160,7 +160,10 @@ def check_limits(calls: Any, tokens: Any, cost: Any, price: Any) -> tuple[Limits
         raise ValueError(f"max_cost must be a number of at least 0, or None; got {cost!r:.80}")
     if price is not None:
         if not (isinstance(price, (tuple, list)) and len(price) == 2 and all(map(is_amount, price))):
-            raise ValueError(f"price must be (for a million tokens in, for a million tokens out); got {price!r:.80}")
+            raise ValueError(
+                "price must be two numbers of at least 0 (for a million tokens in, for a million tokens out); got "
+                f"{price!r:.80}"
+            )
         price = float(price[0]), float(price[1])
     if cost is not None and price is None:
         raise ValueError("max_cost needs a price: pass price=(for a million tokens in, for a million tokens out)")

@@ -39,7 +39,7 @@ class Recursive(Method):
         if isinstance(separators, (str, dict, set)) or not all(isinstance(s, str) for s in separators or ()):
             raise ValueError(f"separators must be a list of strings; got {separators!r:.80}")
         if separators is not None and len(separators) == 0:
-            raise ValueError("separators must hold at least one string; omit it to use the built-in ones")
+            raise ValueError("separators must hold at least one string; got none: omit it to use the built-in ones")
         for separator in separators or ():
             if any("\ud800" <= c <= "\udfff" for c in separator):
                 raise ValueError(f"separators must be UTF-8; {separator!r} has a lone surrogate: remove it")

@@ -38,7 +38,7 @@ class Topic(Method):
     def __init__(self, *, size: int = CHUNKS.topic, model: str | Path | None = None) -> None:
         self.size = check_whole("size", size, least=1)
         if model is not None and not isinstance(model, (str, Path)):
-            raise ValueError(f"model must be a directory; got {model!r:.80}")
+            raise ValueError(f"model must be the path of a folder; got {model!r:.80}")
         self.model = model
 
     @property

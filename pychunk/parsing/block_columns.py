@@ -157,7 +157,7 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
             place = rows.field(name).is_null().index(True).as_py()
             document = int(np.searchsorted(np.cumsum(counts), place, "right"))
             raise ValueError(
-                f"each block must have `{name}`; it is null in document {document}, in {rows[place].as_py()}"
+                f"each block must have `{name}`; it is null in document {document}, in {rows[place].as_py()!s:.200}"
             )
         found = field(name, pa.int64())
         assert found is not None
@@ -197,7 +197,9 @@ def _kinds(names: pa.Array) -> npt.NDArray[np.int8]:
     found = pc.index_in(names.cast(pa.string()), value_set=_NAMES)
     if found.null_count:
         unknown = names.filter(found.is_null())[0].as_py()
-        raise ValueError(f"unknown kind of block {unknown!r}; the kinds are {', '.join(BLOCK_KINDS)}")
+        raise ValueError(
+            f"unknown kind of block {unknown!r:.80}; the kinds are {', '.join(BLOCK_KINDS)}: choose one of them"
+        )
     return np.asarray(found).astype(np.int8)
 
 

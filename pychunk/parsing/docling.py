@@ -70,7 +70,7 @@ def parse_docling(data: bytes) -> Paged:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DoclingError(f"not JSON: {error}") from None
+        raise DoclingError(f"not JSON: {error}; save it again with DoclingDocument.save_as_json()") from None
     if not isinstance(document, dict) or document.get("schema_name") != "DoclingDocument":
         said = document.get("schema_name") if isinstance(document, dict) else document
         raise DoclingError(f'not a DoclingDocument: "schema_name" must be "DoclingDocument"; got {said!r:.80}')

@@ -105,13 +105,14 @@ def _title(text: str, blocks: Blocks, rows: Any) -> str | None:
 
 def _strings(texts: Any) -> pa.LargeStringArray:
     if isinstance(texts, str):
-        raise TypeError("texts must be a list of strings, one for each document; got one string")
+        raise TypeError("texts must be a list of strings, one for each document; got one string: pass [text]")
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     given = isinstance(texts, pa.Array)
     array = texts if given else pa.array(texts, pa.large_string())
     if array.null_count:
-        raise ValueError(f"texts must not be null; document {int(np.flatnonzero(array.is_null())[0])} is")
+        row = int(np.flatnonzero(array.is_null())[0])
+        raise ValueError(f"texts must not be null; document {row} is: pass an empty string for it")
     if given:
         array = array.cast(pa.large_string())
         array.validate(full=True)  # this also checks that the text is valid UTF-8

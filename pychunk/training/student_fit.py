@@ -227,7 +227,8 @@ def steps_of(taught: Lessons, plan: Plan) -> list[list[list[int]]]:
     """Return the queries of each step as numbers of their pairs, the same for the same plan."""
     able = np.flatnonzero(np.diff(taught.offsets) >= plan.candidates)
     if not len(able):
-        raise ValueError(f"no query found {plan.candidates} chunks; train on more articles")
+        most = int(np.diff(taught.offsets).max(initial=0))
+        raise ValueError(f"no query found {plan.candidates} chunks, but at most {most}; train on more articles")
     found: list[list[list[int]]] = []
     rounds = 0
     while len(found) < plan.steps:

@@ -153,7 +153,7 @@ def view_of(
                 f"against must be of the same {chunks.documents} documents; got chunks of {other.documents}"
             )
     if len(batches) > 4:
-        raise ValueError(f"a page has room for four methods side by side; got {len(batches)}")
+        raise ValueError(f"a page has room for four methods side by side; got {len(batches)}: leave some out")
     known = next((each.origin.texts for each in batches if each.origin and each.origin.texts is not None), None)
     if texts is not None:
         from ..inputs import TextBatch

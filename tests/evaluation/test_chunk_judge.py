@@ -351,7 +351,7 @@ def test_two_orders_are_compared_by_kappa() -> None:
 
 def test_bad_arguments() -> None:
     llm = LLM("http://nowhere/v1", "test", cache=False)
-    with pytest.raises(ValueError, match="no judge 'style'; there are noise, completeness, context_switch, task"):
+    with pytest.raises(ValueError, match="no judge 'style'; choose one of noise, completeness, context_switch, task"):
         judge(llm, "style", ["a"])
     with pytest.raises(ValueError, match="documents must have one entry for each chunk"):
         judge(llm, "noise", ["a"], [0, 1])

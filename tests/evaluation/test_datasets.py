@@ -191,7 +191,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     assert [question.document for question in found.questions] == [1, -1]
     assert len(datasets.load(tmp_path, limit=1).documents) == 2
     write_jsonl(questions, [{"question": "1?", "answers": ["e"], "document": 9}])
-    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*, which has 2: '7', '8'"):
+    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*; name one of its 2: '7', '8'"):
         datasets.questions_of(questions, documents)
     write_jsonl(documents, [{"id": 7, "text": "seven"}] * 2)
     with pytest.raises(ValueError, match="each id once; got '7' twice"):

@@ -286,7 +286,7 @@ def test_a_figure_of_sums_draws_whole_documents() -> None:
     assert some == (4, 4, 4)
     with pytest.raises(ValueError, match=r"figure must be finite for the sums of parts; got nan for \[0.0, 0.0\]"):
         intervals.of_sums([[0, 0]], lambda sums: sums[1] / sums[0])
-    for parts, problem in (([1.0], r"shape \(1,\)"), ([[1, 1], [1, np.nan]], "row 1 is not")):
+    for parts, problem in (([1.0], r"shape \(1,\)"), ([[1, 1], [1, np.nan]], r"got \[1.0, nan\] in row 1")):
         with pytest.raises(ValueError, match=problem):
             intervals.of_sums(parts, lambda sums: sums[1] / sums[0])
 

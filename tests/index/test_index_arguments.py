@@ -74,7 +74,10 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
         ({"ranking": Ranking(fusion="sum")}, "fusion must be 'score', 'rrf' or 'levels'"),
         ({"k": 0}, "k must be a whole number of at least 1; got 0"),
         ({"k": True}, "k must be a whole number"),
-        ({"where": {"colour": "red"}}, "where names the column 'colour'; the index has document_index, document_id"),
+        (
+            {"where": {"colour": "red"}},
+            "where names the column 'colour', which the index lacks: name one of document_index, document_id",
+        ),
         (
             {"where": pc.field("colour") == 1},
             r"where cannot be applied.*colour.*the index has the columns document_index, document_id",
@@ -98,7 +101,10 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
             {"where": "chunk_index = 1 2"},
             "expected 'and', 'or' or the end at character 16, before '2' of 'chunk_index = 1 2'",
         ),
-        ({"where": "colour = red"}, "where names the column 'colour'; the index has document_index, document_id"),
+        (
+            {"where": "colour = red"},
+            "where names the column 'colour', which the index lacks: name one of document_index, document_id",
+        ),
         ({"where": "chunk_index = first"}, "where: the column 'chunk_index' is of type int64; got 'first'"),
         ({"where": "(" * 99 + "chunk_index = 1"}, "more than 50 nested brackets and negations"),
         ({"where": "chunk_index = 1 or " * 10_000}, "a condition has at most 100,000 characters; this one has 190,000"),
@@ -152,7 +158,10 @@ def test_options_of_a_search_out_of_range_are_named(options: dict[str, Any], mes
         ({"bm25": Bm25(stemmer="klingon")}, "stemmer must be one of .*english"),
         ({"encoder": None}, "encoder=None needs the width of the vectors: pass dim="),
         ({"encoder": None, "dim": 0}, "dim must be a whole number of at least 1; got 0"),
-        ({"dim": 7}, "dim= is only for encoder=None, so leave it out; the width of vectors of 'static' is 256"),
+        (
+            {"dim": 7},
+            "dim= is only for encoder=None; got 7 with 'static', whose vectors have 256 numbers: leave out dim=",
+        ),
         ({"bm25": Bm25(k1=float("nan"))}, "k1 must be a finite number of at least 0; got nan"),
         ({"bm25": Bm25(k1="a")}, "k1 must be a finite number of at least 0; got 'a'"),
         ({"bm25": Bm25(b=1.5)}, "b must be a finite number from 0 to 1; got 1.5"),

@@ -127,6 +127,8 @@ def test_a_child_does_not_wait_for_a_thread_that_it_has_not(tmp_path: Path, monk
 def test_a_full_disk_is_told_by_the_file() -> None:
     file = BufferedFile(Path("/dev/full"))
     file.write(b"Okapi")
-    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+    with pytest.raises(
+        OSError, match=r"No space left on device; free space on the disk, or write to another: '/dev/full'"
+    ):
         file.drain()
     file.release()

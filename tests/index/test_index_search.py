@@ -221,7 +221,9 @@ def test_given_vectors_need_vectors_of_queries(tmp_path: Path) -> None:
     assert [(own[0].text, own[0].score) for own in hits] == [("Dogs bark.", 1.0), ("Cats purr.", 1.0)]
     assert index.search(("bark", [0, 1, 0]), k=1)[0][0].scores["sparse"] > 0
     assert index.search("bark", mode="sparse")[0][0].text == "Dogs bark."
-    with pytest.raises(ValueError, match=r"without an encoder \(encoder=None\): pass vectors as queries, or the pair"):
+    with pytest.raises(
+        ValueError, match=r"without an encoder \(encoder=None\); got 1 texts .*: pass vectors as queries, or the pair"
+    ):
         index.search("Do dogs bark?")
     with pytest.raises(ValueError, match="vectors without texts work only with mode='dense'"):
         index.search([0, 1, 0])

@@ -111,7 +111,7 @@ def test_summaries_are_a_second_data_set_beside_the_chunks(tmp_path: Path) -> No
     (beside / "part-000001.parquet").unlink()
     (beside / "part-000002.parquet").write_bytes(wanted["_summaries/part-000002.parquet"][:-1])
     (beside / "_writing-part-000009.parquet").write_bytes(b"half")
-    with pytest.raises(ValueError, match=r"part-000001.parquet: its summaries: is missing; pass --resume"):
+    with pytest.raises(ValueError, match=r"part-000001.parquet: its file of summaries is missing; pass --resume"):
         run_once(path, out, **options)
     report = run_once(path, out, **options, resume=True)
     assert len(report.damaged) == 2
@@ -147,7 +147,7 @@ def test_what_is_removed_is_a_data_set_of_its_own(tmp_path: Path) -> None:
     assert ds.dataset(out).to_table().to_pylist() == expected.table.to_pylist()
     wanted = contents(out)
     sorted(beside.iterdir())[-1].unlink()
-    with pytest.raises(ValueError, match=r"its removed spans: is missing; pass --resume"):
+    with pytest.raises(ValueError, match=r"its file of removed spans is missing; pass --resume"):
         run_once(path, out, **said)
     run_once(path, out, resume=True, **said)
     assert wanted == contents(out)

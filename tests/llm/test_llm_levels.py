@@ -140,7 +140,9 @@ def test_what_is_refused(hierarchy: pychunk.Hierarchy, monkeypatch: pytest.Monke
             LevelSummary(llm, levels=wrong)
     with pytest.raises(ValueError, match="characters must be a whole number"):
         LevelSummary(llm, characters=0)
-    with pytest.raises(ValueError, match="no chunk is at level page; there are document, paragraph, section, sentence"):
+    with pytest.raises(
+        ValueError, match="no chunk is at level page; name one of document, paragraph, section, sentence"
+    ):
         pychunk.augment(hierarchy.chunks(), LevelSummary(llm, levels=["page"]))
     with pytest.raises(ValueError, match="these have no column levels"):
         pychunk.augment(pychunk.segment(TEXTS, "sentence"), LevelSummary(llm))

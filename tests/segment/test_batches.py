@@ -164,7 +164,7 @@ def test_the_border_refuses_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match="max_length must hold the special tokens"):
         native.pair_rows(tokens, np.array([0]), None, Template((101,), (102,), (102,), 0, 1))
     rows = native.pair_rows(tokens, np.array([0]), None, BERT)
-    with pytest.raises(ValueError, match="row 0 does not fit in 3"):
+    with pytest.raises(ValueError, match="row 0 does not fit in 3, its width must be at least 4"):
         rows.fill(np.array([0]), 3, np.zeros((1, 3), np.int64), None, None)
     with pytest.raises(ValueError, match="mask must be"):
         rows.fill(np.array([0]), 4, np.zeros((1, 4), np.int64), np.zeros((2, 4), np.int64), None)

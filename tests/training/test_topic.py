@@ -163,7 +163,11 @@ def test_the_shipped_model_is_small() -> None:
 
 
 def test_options_are_checked() -> None:
-    for options, error in (({"size": 0}, "size must be"), ({"size": 1.5}, "size must be"), ({"model": 3}, "directory")):
+    for options, error in (
+        ({"size": 0}, "size must be"),
+        ({"size": 1.5}, "size must be"),
+        ({"model": 3}, "path of a folder"),
+    ):
         with pytest.raises(ValueError, match=error):
             pychunk.Segmenter("topic", **options)
 

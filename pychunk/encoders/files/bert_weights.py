@@ -48,7 +48,9 @@ def read_weights(path: Path) -> BertWeights:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError('reading a graph needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError(
+            'reading a graph needs onnx, which cannot be imported: pip install "pychunk-native[onnx]"'
+        ) from error
     try:
         model = onnx.load(path)
     except Exception as error:  # It may be protobuf's DecodeError, an error of onnx's own checks, or OSError.

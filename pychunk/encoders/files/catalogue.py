@@ -187,7 +187,9 @@ def _download(facts: dict[str, Any], say: Callable[[str], None]) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        raise ImportError('downloading models needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError(
+            'downloading models needs huggingface_hub, which cannot be imported: pip install "pychunk-native[onnx]"'
+        ) from error
     say(f"getting {facts['repository']} at {facts['revision'][:12]} from the Hugging Face hub")
     download = functools.partial(hf_hub_download, facts["repository"], revision=facts["revision"])
     try:

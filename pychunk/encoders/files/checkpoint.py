@@ -74,7 +74,9 @@ def _opened(file: Path) -> Iterator[Any]:
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError as error:
-        raise ImportError('converting a model needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError(
+            'converting a model needs safetensors, which cannot be imported: pip install "pychunk-native[onnx]"'
+        ) from error
     try:
         with safe_open(file, framework="numpy") as stored:
             yield stored

@@ -34,7 +34,9 @@ def arrays(file: Path) -> dict[str, F32]:
         import onnx
         from onnx import numpy_helper
     except ImportError as error:
-        raise ImportError('reading a graph needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError(
+            'reading a graph needs onnx, which cannot be imported: pip install "pychunk-native[onnx]"'
+        ) from error
     try:
         model = onnx.load(file)
     except Exception as error:  # It may be protobuf's DecodeError, an error of onnx's own checks, or OSError.
@@ -82,7 +84,9 @@ def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path, beside: Ma
     try:
         from safetensors.numpy import save_file
     except ImportError as error:
-        raise ImportError('converting a model needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError(
+            'converting a model needs safetensors, which cannot be imported: pip install "pychunk-native[onnx]"'
+        ) from error
     out.mkdir()
     save_file(arrays(folder / "model.onnx"), out / checkpoint.FILE)
     for name, content in {"config.json": config, **(beside or {})}.items():

@@ -75,7 +75,8 @@ def export(
     given: dict[str, Any] = {key: prompt for key, prompt in prompts.items() if prompt is not None}
     if given and source.task != "vectors":
         raise ValueError(
-            f"{', '.join(given)} applies only to models of the task vectors; this model's task is {source.task}"
+            f"{', '.join(given)} applies only to models of the task vectors; this model's task is "
+            f"{source.task}, so leave it out"
         )
     source = replace(source, **given)
     for key in prompts if source.task == "vectors" else ():
@@ -108,7 +109,9 @@ def _download(name: str, revision: str | None, say: Callable[[str], None]) -> Pa
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise ImportError('downloading models needs: pip install "pychunk-native[onnx]"') from error
+        raise ImportError(
+            'downloading models needs huggingface_hub, which cannot be imported: pip install "pychunk-native[onnx]"'
+        ) from error
     say(f"downloading {name} from the Hugging Face hub")
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
@@ -126,7 +129,10 @@ def _trace(source: huggingface.Source) -> onnx.ModelProto:
         import torch
         import transformers
     except ImportError as error:
-        raise ImportError('exporting this model needs: pip install "pychunk-native[export]"') from error
+        raise ImportError(
+            "exporting this model needs torch and transformers, which cannot be imported: "
+            'pip install "pychunk-native[export]"'
+        ) from error
     kinds = {"vectors": "AutoModel", "pairs": "AutoModelForNextSentencePrediction"}
     loader = getattr(transformers, kinds.get(source.task, "AutoModelForSequenceClassification"))
     loaded, found = loader.from_pretrained(

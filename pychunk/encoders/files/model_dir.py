@@ -100,7 +100,10 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
         if getattr(facts, name) not in choices:
             raise ValueError(f"{file}: {name} must be one of {', '.join(choices)}; got {getattr(facts, name)!r}")
     if task is not None and facts.task != task:
-        raise ValueError(f"{path} holds a model for {facts.task}; one for {task} is needed here{_head(facts, task)}")
+        raise ValueError(
+            f"{path} holds a model for {facts.task}; one for {task} is needed here"
+            f"{_head(facts, task) or ', so name or export such a model'}"
+        )
     for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
         check(path / name, expected, "get or export the model again, or install pychunk again where it came with it")
     return facts

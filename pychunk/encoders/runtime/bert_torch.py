@@ -80,7 +80,9 @@ class BertTorch:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r:.80}")
         on_gpu = self.device.type == "cuda"
         if graphs and not on_gpu:
-            raise ValueError(f"graphs=True is for CUDA devices; got device {device!r}")
+            raise ValueError(
+                f"graphs=True is for CUDA devices; got device {device!r}, so leave graphs= out or pass 'cuda'"
+            )
         self.precision = precision
         self.dtype = getattr(torch, PRECISIONS[precision])
         stored = read_weights(Path(path))
@@ -247,7 +249,10 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ImportError('runtime="torch" needs: pip install torch, or pip install "pychunk-native[torch]"') from error
+        raise ImportError(
+            'runtime="torch" needs torch, which cannot be imported: pip install torch, or '
+            'pip install "pychunk-native[torch]"'
+        ) from error
     return torch
 
 

@@ -118,7 +118,8 @@ class OnnxRuntime(Session):
             import onnxruntime as ort
         except ImportError as error:
             raise ImportError(
-                'transformers run on ONNX Runtime: pip install "pychunk-native[onnx]"; encoder="static" runs without it'
+                'transformers run on ONNX Runtime, which cannot be imported: pip install "pychunk-native[onnx]"; '
+                'encoder="static" runs without it'
             ) from error
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -171,7 +172,9 @@ class OpenVino(Session):
         try:
             import openvino
         except ImportError as error:
-            raise ImportError('runtime="openvino" needs: pip install "pychunk-native[openvino]"') from error
+            raise ImportError(
+                'runtime="openvino" needs openvino, which cannot be imported: pip install "pychunk-native[openvino]"'
+            ) from error
         with _FIRST:
             # The first access to a tensor's data creates a table under a C++ lock, and releases the GIL meanwhile. If
             # two threads do this at once, one holds the lock and waits for the GIL, while the other holds the GIL and

@@ -126,7 +126,7 @@ def judge(
 
     texts = checked_texts(texts)
     if name not in JUDGES:
-        raise ValueError(f"no judge {name!r}; there are {', '.join(JUDGES)}")
+        raise ValueError(f"no judge {name!r:.80}; choose one of {', '.join(JUDGES)}")
     rows = documents_of(len(texts), documents, "chunk")
     stage = f"judge {name}"
     asking = Judge(llm, f"judge_{name}", stage=stage, language=language, together=together, window_tokens=window_tokens)

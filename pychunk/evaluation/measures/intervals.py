@@ -99,7 +99,8 @@ def of_sums(
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"parts must be [documents, sums] with at least one of each; got shape {rows.shape}")
     if not np.isfinite(rows).all():
-        raise ValueError(f"parts must be finite; row {int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])} is not")
+        wrong = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise ValueError(f"parts must be finite; got {rows[wrong].tolist()!s:.80} in row {wrong}")
     _check(level, resamples)
     rng = np.random.default_rng(seed)
     drawn = np.empty((rows.shape[1], resamples))

@@ -79,5 +79,7 @@ def page_recall_at_k(
 def _same_shape(*values: npt.ArrayLike) -> list[I64]:
     arrays = [np.asarray(value, np.int64) for value in values]
     if len({array.shape for array in arrays}) > 1:
-        raise ValueError(f"the shapes must be equal; got {', '.join(str(array.shape) for array in arrays)}")
+        raise ValueError(
+            f"the shapes of the arrays must be equal; got {', '.join(str(array.shape) for array in arrays)}"
+        )
     return arrays

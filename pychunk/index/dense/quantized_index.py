@@ -144,12 +144,12 @@ def read(stored: Any) -> Codes:
             or centroids.shape[1:2] != (16,)
             or min(candidates, made_for, *rows) < 0
         ):
-            raise ValueError("its centroids")
+            raise ValueError("its centroids or counts are invalid")
         if any(b.shape != (-(-n // 32), held, 16) or b.dtype != np.uint8 for b, n in zip(blocks, rows, strict=True)):
-            raise ValueError("its codes")
+            raise ValueError("its codes do not fit its rows")
     # NumPy raises errors of many kinds for an invalid header, among them tokenize.TokenError.
     except Exception as error:
-        raise ValueError(f"the codes are damaged: {error}") from error
+        raise ValueError(f"the codes are damaged: {error}; build them again") from error
     return Codes(centroids, blocks, rows, candidates, made_for)
 
 
@@ -320,11 +320,11 @@ def _mapped(stored: Any) -> npt.NDArray[Any]:
     """Return the next array of a memory-mapped file, without copying it."""
     stored.seek(-(-stored.tell() // _ALIGNED) * _ALIGNED)
     if np.lib.format.read_magic(stored) != (1, 0):
-        raise ValueError("its version")
+        raise ValueError("its arrays must be of version 1.0 of NumPy's format")
     shape, by_column, dtype = np.lib.format.read_array_header_1_0(stored)
     count = int(np.prod(shape, dtype=np.int64))
     size = count * dtype.itemsize
     data = stored.read_buffer(size)
     if by_column or dtype.hasobject or data.size != size:
-        raise ValueError("its length")
+        raise ValueError(f"an array needs {size:,} bytes, got {data.size:,}")
     return np.frombuffer(data, dtype, count).reshape(shape)

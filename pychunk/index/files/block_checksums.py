@@ -58,7 +58,7 @@ class Blocks:
         #: The bytes of the file, memory-mapped. A check reads them, so a reader then finds their pages in memory.
         self.data = np.memmap(path, np.uint8, "r").view(np.ndarray) if self.size else np.empty(0, np.uint8)
         if expected is not None and len(expected) != len(self._new):
-            raise ValueError(damaged(path))
+            raise ValueError(damaged(path, f"it has {len(self._new)} blocks, not {len(expected)}"))
 
     @property
     def new(self) -> bool:
@@ -98,14 +98,14 @@ class Blocks:
         """Check blocks, given by number in rising order, and return their ranges of bytes. See :meth:`check`."""
         if self._crc is not None and len(blocks):
             if zlib.crc32(self.data.data) != self._crc:
-                raise ValueError(damaged(self.path))
+                raise ValueError(damaged(self.path, f"its CRC-32 is not {self._crc}"))
             self._crc = None
         found = []
         for begin, end in _runs(blocks):
             if self._expected is not None:
                 own = native.block_hashes(self.data[begin * BLOCK : end * BLOCK], BLOCK)
                 if not np.array_equal(own, self._expected[begin:end]):
-                    raise ValueError(damaged(self.path))
+                    raise ValueError(damaged(self.path, f"a checksum of its blocks {begin} to {end - 1} is wrong"))
             found.append((begin * BLOCK, end * BLOCK))
         self._new[blocks] = False
         return found

@@ -36,7 +36,7 @@ def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
     names = list(known)
     for level in pair:
         if isinstance(level, bool) or str(level) not in names:
-            raise ValueError(f"no level {level!r} in this index; it has {', '.join(names)}")
+            raise ValueError(f"no level {level!r} in this index; name one of {', '.join(names)}")
     low, high = (names.index(str(level)) for level in pair)
     if low > high:
         raise ValueError(f"levels must have the finer first, in the order {', '.join(names)}; got {pair[0]}, {pair[1]}")

@@ -65,7 +65,10 @@ class RankModel:
         self.facts, stored = read_weights(file, "weights for reranking", remedy, ("encoder", "inputs"))
         self.weights: F32 = np.asarray(stored["weights"], np.float32)
         if tuple(self.facts["inputs"]) != INPUTS or self.weights.shape != (len(INPUTS),):
-            raise ValueError(f"{file} is for other features than this pychunk computes; {remedy}")
+            raise ValueError(
+                f"{file} is for other features than the {len(INPUTS)} that this pychunk computes; got "
+                f"{self.weights.size} weights for {', '.join(map(str, self.facts['inputs'])):.80}; {remedy}"
+            )
 
 
 class LinearReranker:

@@ -22,6 +22,9 @@ from ..search.hits import Hit
 
 F32 = npt.NDArray[np.float32]
 
+#: What to do if a reranker fails, for the message.
+_REMEDY = "correct the reranker, leave it out, or set Rerank(..., on_error='skip') in Python"
+
 #: A function (queries, hits of each query, best first) that returns a list of scores for each query, one for each hit.
 #: Higher is better.
 Function = Callable[[Sequence[str], Sequence[Sequence[Hit]]], Sequence[Any]]
@@ -172,7 +175,7 @@ def reranked(
     except Exception as error:
         failed = f"{stage} failed: {type(error).__name__}: {error}"
         if on_error == "raise":
-            raise RuntimeError(failed) from error
+            raise RuntimeError(f"{failed}; {_REMEDY}") from error
     if not failed and len(given) != len(hits):
         failed = f"{stage} gave scores for {len(given)} queries; there are {len(hits)}"
     out = []
@@ -180,7 +183,7 @@ def reranked(
         checked = failed or _checked(stage, number, given[number], own)
         if isinstance(checked, str):
             if on_error == "raise":
-                raise ValueError(checked)
+                raise ValueError(f"{checked}; it must give a number for each hit of each query: {_REMEDY}")
             out.append([replace(hit, scores={**hit.scores, "rerank": checked}) for hit in own[:k]])
             continue
         best = [(own[i], float(checked[i])) for i in np.argsort(-checked, kind="stable")[:k].tolist()]
@@ -218,6 +221,8 @@ def scores(
     second = len(queries) + np.arange(sum(counts))
     found = model.logits(np.frombuffer(b"".join(flat), np.uint8), bounds, first, second, **options)
     if found.shape[1] > 2:
-        raise ValueError(f"{model.path} sorts pairs into {found.shape[1]} classes; reranking needs one or two")
+        raise ValueError(
+            f"{model.path} sorts pairs into {found.shape[1]} classes; reranking needs one or two: use another model"
+        )
     score = found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
     return [np.asarray(each, np.float32) for each in np.split(score, np.cumsum(counts)[:-1])]

@@ -86,7 +86,10 @@ def _column(table: pa.Table | Columns, name: Any) -> pa.ChunkedArray:
     if name not in table.column_names:
         pages = "; pages come with method 'page', from PDF, or with columns={'page_starts': ...}"
         remedy = pages if name in ("page", "page_end") else ""
-        raise ValueError(f"where names the column {name!r}; the index has {', '.join(table.column_names)}{remedy}")
+        raise ValueError(
+            f"where names the column {name!r:.80}, which the index lacks: name one of "
+            f"{', '.join(table.column_names)}{remedy}"
+        )
     column = table[name]
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
@@ -113,7 +116,10 @@ def _of_values(column: Any, name: Any, comparison: str, value: Any, said: bool) 
         return found if values.null_count else pc.if_else(column.is_valid(), found, None)
     wanted = _as(column.type, name, [value], said, ordered=True)[0]
     if not wanted.is_valid:
-        raise ValueError(f'where: {name!r} is compared with None: ask for {{{name!r}: None}}, or "{name} is null"')
+        raise ValueError(
+            f"where: {name!r} is compared with None, which never matches: ask for {{{name!r}: None}}, or "
+            f'"{name} is null"'
+        )
     try:
         return pc.call_function(COMPARISONS[comparison], [column, wanted])
     except pa.ArrowException as error:
@@ -165,7 +171,9 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
             except (TypeError, ValueError, OverflowError):
                 pass
         shown = given[0] if len(given) == 1 else given
-        raise ValueError(f"where: the column {name!r} is of type {kind}; got {shown!r:.80}") from error
+        raise ValueError(
+            f"where: the column {name!r} is of type {kind}; got {shown!r:.80}: pass a value of this type"
+        ) from error
 
 
 def _of_expression(expression: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
@@ -177,7 +185,9 @@ def _of_expression(expression: Any, table: pa.Table) -> npt.NDArray[np.bool_]:
     except (pa.ArrowException, TypeError) as error:
         columns = ", ".join(table.column_names)
         reason = str(error).splitlines()[0]
-        raise ValueError(f"where cannot be applied ({reason}); the index has the columns {columns}") from error
+        raise ValueError(
+            f"where cannot be applied ({reason}); the index has the columns {columns}: change the expression to fit"
+        ) from error
     mask = np.zeros(table.num_rows, np.bool_)
     mask[np.asarray(found["__row"])] = True
     return mask
@@ -208,7 +218,9 @@ class _Text:
 
     def condition(self) -> pa.ChunkedArray:
         if len(self.text) > _LONGEST:
-            raise ValueError(f"where: a condition has at most {_LONGEST:,} characters; this one has {len(self.text):,}")
+            raise ValueError(
+                f"where: a condition has at most {_LONGEST:,} characters; this one has {len(self.text):,}: shorten it"
+            )
         found = self._either()
         self._skip()
         if self.at < len(self.text):

@@ -162,7 +162,10 @@ class Snapshot:
             mask = mask & conditions.rows(where, int32_columns.Columns(self.stored, self.schema, self.check))
         if ids is not None:
             if "document_id" not in self.stored.column_names:
-                raise ValueError("ids= names documents, but the documents of this index have no ids: segment with ids=")
+                raise ValueError(
+                    f"ids= names {len(argument_checks.ids('ids', ids)):,} documents, but the documents of this index "
+                    "have no ids: segment with ids="
+                )
             self.check(["document_id"])
             found = pc.is_in(
                 self.stored["document_id"].cast(pa.large_string()), value_set=argument_checks.ids("ids", ids)

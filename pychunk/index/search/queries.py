@@ -150,8 +150,8 @@ class Queries:
             return None
         if self.encoder is None:
             raise ValueError(
-                "the index was created without an encoder (encoder=None): pass vectors as queries, or the pair "
-                "(texts, vectors)"
+                f"the index was created without an encoder (encoder=None); got {len(texts):,} texts without vectors: "
+                "pass vectors as queries, or the pair (texts, vectors)"
             )
         found: F32 = self.encoder.encode_queries(texts, threads=self.threads)
         return found

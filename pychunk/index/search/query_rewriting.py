@@ -155,13 +155,14 @@ def rewritten(
     """
     found: list[list[Subquery]] = []
     reasons: dict[int, str] = {}
-    answers = _asked_together(rewrite, texts) if getattr(rewrite, "batched", False) else None
+    remedy = "" if skip else "; fix the rewrite, leave it out, or set Rewrite(..., on_error='skip') in Python"
+    answers = _asked_together(rewrite, texts, remedy) if getattr(rewrite, "batched", False) else None
     for row, text in enumerate(texts):
         try:
             if rewrite == "options":
                 own = _of_options(row, given[row])
             else:
-                answer = _answer(rewrite, answers, row, text)
+                answer = _answer(rewrite, answers, row, text, remedy)
                 own = [_checked(row, probe, dim) for probe in _probes(row, text, answer)]
                 if not any(_serves(probe, mode) for probe in own):
                     raise ValueError(
@@ -175,27 +176,30 @@ def rewritten(
     return found, reasons
 
 
-def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, text: str) -> Any:
-    """Return a function's answer to one query: from ``answers``, if it answered all at once, else by calling it."""
+def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, text: str, remedy: str) -> Any:
+    """Return a function's answer to one query: from ``answers``, if it answered all at once, else by calling it.
+
+    ``remedy`` ends the message of an error.
+    """
     if isinstance(answers, Exception):
         raise answers
     failed = f"the stage rewrite failed for query {row} ({text!r:.80})"
     if answers is not None:
         if isinstance(answers[row], Exception):
-            raise RuntimeError(f"{failed}: {answers[row]}") from answers[row]
+            raise RuntimeError(f"{failed}: {answers[row]}{remedy}") from answers[row]
         return answers[row]
     try:
         return rewrite(text)
     except Exception as error:
-        raise RuntimeError(f"{failed}: {type(error).__name__}: {error}") from error
+        raise RuntimeError(f"{failed}: {type(error).__name__}: {error}{remedy}") from error
 
 
-def _asked_together(rewrite: Any, texts: Sequence[str]) -> Sequence[Any] | Exception:
+def _asked_together(rewrite: Any, texts: Sequence[str], remedy: str) -> Sequence[Any] | Exception:
     """Return a function's answers to all queries at once, or the error."""
     try:
         answers = list(rewrite(list(texts)))
     except Exception as error:
-        failed = RuntimeError(f"the stage rewrite failed for queries 0 to {len(texts) - 1}: {error!r}")
+        failed = RuntimeError(f"the stage rewrite failed for queries 0 to {len(texts) - 1}: {error!r}{remedy}")
         failed.__cause__ = error
         return failed
     if len(answers) != len(texts):
@@ -210,7 +214,9 @@ def _of_options(row: int, choice: Choice | None) -> list[Subquery]:
         )
     for option in choice.options:
         if not isinstance(option, str):
-            raise ValueError(f"the stage rewrite ('options') takes texts; query {row} has the option {option!r:.80}")
+            raise ValueError(
+                f"the stage rewrite ('options') takes texts; query {row} has the option {option!r:.80}: pass a str"
+            )
     return choice.probes()
 
 
@@ -346,8 +352,8 @@ def _checked(row: int, probe: Subquery, dim: int) -> Subquery:
     for term, times in terms.items() if isinstance(terms, Mapping) else ((term, 1.0) for term in terms):
         if not isinstance(term, str) or not isinstance(times, (int, float)) or not 0 < times < math.inf:
             raise ValueError(
-                f"the stage rewrite must give terms as texts with the count of each; for query {row} it gave "
-                f"{term!r:.40}: {times!r:.40}"
+                f"the stage rewrite must give terms as texts, each with a finite count above 0; for query {row} it "
+                f"gave {term!r:.40}: {times!r:.40}"
             )
     if probe.vector is None:
         return probe

@@ -146,6 +146,6 @@ def _stages(stages: Stage | Sequence[Stage]) -> tuple[Rewrite | None, Rerank | N
         if stage.by is None:
             raise TypeError(f"{type(stage).__name__} needs a name or a function; got None: leave the stage out")
         if type(stage) in found:
-            raise ValueError(f"stages must have one {type(stage).__name__} at most; got two")
+            raise ValueError(f"stages must have one {type(stage).__name__} at most; got two: leave one out")
         found[type(stage)] = stage
     return found.get(Rewrite), found.get(Rerank)

@@ -34,7 +34,9 @@ class DocumentCatalog:
         """
         found = mapped(path)
         if found.ndim != 2 or len(found) != 3 or found.dtype != np.uint64 or (found[0, 1:] <= found[0, :-1]).any():
-            raise ValueError(damaged(path))
+            raise ValueError(
+                damaged(path, f"it holds {found.dtype} of shape {found.shape}, or its documents do not rise")
+            )
         return cls(3, found)
 
     def __len__(self) -> int:

@@ -153,7 +153,7 @@ class Store:
                 f"one reads up to {SCHEMA}): upgrade with pip install -U pychunk-native"
             )
         if manifest.get("checksum") != _digest(manifest):
-            raise ValueError(damaged(path))
+            raise ValueError(damaged(path, f"its checksum {manifest.get('checksum')!s:.40} is wrong"))
         if wrong := fault(manifest):
             raise ValueError(damaged(path, wrong))
         told = manifest.get("headers", {})
@@ -214,7 +214,8 @@ class Store:
         if not file.is_file():
             raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
         if file.stat().st_size != size or (verify and checksum(file)[1] != value):
-            raise ValueError(damaged(file))
+            found = file.stat().st_size
+            raise ValueError(damaged(file, f"its size or checksum is wrong: it has {found:,} of {size:,} bytes"))
         if verify:
             self._whole.add((name, value))
 
@@ -225,7 +226,7 @@ class Store:
         except (OSError, pa.ArrowException):
             found = -1
         if found != expected:
-            raise ValueError(damaged(file))
+            raise ValueError(damaged(file, f"its headers have the checksum {found}, not {expected}"))
 
     def _listed(self, manifest: dict[str, Any], column: str, made: Callable[[Path], Any]) -> dict[str, list[Any]]:
         """Return [CRC-32, result of ``made``] of each file, for an entry of the manifest.

@@ -41,7 +41,9 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
         try:
             column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
         except (pa.ArrowException, OverflowError) as error:
-            raise ValueError(f"metadata {name!r} must be values of one type that Arrow knows: {error}") from error
+            raise ValueError(
+                f"metadata {name!r} must be values of one type that Arrow knows: {error}; make a string of each"
+            ) from error
         if documents is not None and len(column) != documents:
             raise ValueError(
                 f"metadata {name!r} must have one value for each of the {documents} documents of the chunks; got "

@@ -137,7 +137,7 @@ class _Decoder:
                     self._tail = head
                     return
                 if not _HEADER.match(head):
-                    raise OSError("bytes after a stream are not bzip2")
+                    raise OSError("bytes after a stream are not bzip2: the file is damaged; get it again")
                 self._inner = bz2.BZ2Decompressor()
             inner = self._inner
             step = data[position : position + _STEP]

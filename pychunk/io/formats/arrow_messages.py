@@ -69,9 +69,9 @@ class Sizes:
                 self._dictionaries[name] = before[0] + plain, before[1] + stored
                 self._too_large(0, 0)
         except struct.error:
-            raise ValueError("a message is damaged: it refers to bytes outside of itself") from None
+            raise ValueError("a message is damaged: it refers to bytes outside of itself; get the file again") from None
         if stored < 0:
-            raise ValueError(f"a message is damaged: it claims a length of {stored:,} bytes")
+            raise ValueError(f"a message is damaged: it claims a length of {stored:,} bytes; get the file again")
         return body + stored
 
     def _plain(self, batch: _Table, body: int) -> int:

@@ -70,7 +70,7 @@ def columns(file: Any) -> list[list[Column]]:
     tail = file.read(8)
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != b"PAR1" or length > end - 8:
-        raise ValueError("there is no footer")
+        raise ValueError("there is no footer: the file is damaged or cut off; get it again")
     file.seek(end - 8 - length)
     found: list[list[Column]] = []
     footer = _Compact(file.read(length))
@@ -122,7 +122,7 @@ def _page(file: Any, at: int) -> Page:
         if len(facts) < 3:
             break
         return Page(facts[1] == _DICTIONARY_PAGE, facts[2], facts[3], at + head.place + facts[3])
-    raise ValueError("a page has no header")
+    raise ValueError("a page has no header: the file is damaged; get it again")
 
 
 def _row_group(footer: _Compact) -> list[Column]:
@@ -192,7 +192,7 @@ class _Compact:
 
     def skip(self, kind: int, depth: int = 0) -> None:
         if depth > _DEPTH:
-            raise ValueError("structures are nested too deep")
+            raise ValueError("structures are nested too deep: the file is damaged; get it again")
         if kind in (_I16, _I32, _I64):
             self._varint()
         elif kind == _BINARY:
@@ -215,7 +215,7 @@ class _Compact:
         elif kind in (_BYTE, _DOUBLE, _UUID):
             self._move({_BYTE: 1, _DOUBLE: 8, _UUID: 16}[kind])
         else:
-            raise ValueError(f"there is no type {kind}")
+            raise ValueError(f"there is no type {kind}: the file is damaged; get it again")
 
     def _skip_item(self, kind: int, depth: int) -> None:
         if kind in (_TRUE, _FALSE):  # as an item, a Boolean takes a byte; as a field, its type is also its value
@@ -233,7 +233,7 @@ class _Compact:
             value |= (byte & 0x7F) << shift
             shift += 7
             if shift > 63:
-                raise ValueError("a number has too many bytes")
+                raise ValueError("a number has too many bytes: the file is damaged; get it again")
         return value | byte << shift
 
     def _byte(self) -> int:
@@ -247,4 +247,6 @@ class _Compact:
         """
         self._at += count
         if self._at > len(self._data):
-            raise ValueError("the data ends too early")
+            raise ValueError(
+                f"the data ends too early, after {len(self._data):,} bytes: it is damaged or cut off; get it again"
+            )

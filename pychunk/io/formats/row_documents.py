@@ -91,7 +91,7 @@ def check_there(table: pa.Table, names: Sequence[str | None], file: str) -> None
         if name is not None and name not in table.column_names:
             more = f" and {len(table.column_names) - _LISTED} more" if len(table.column_names) > _LISTED else ""
             listing = ", ".join(table.column_names[:_LISTED]) + more
-            raise ValueError(f"{file}: column {name!r} is not there; the columns are {listing}")
+            raise ValueError(f"{file}: column {name!r} is not there; the columns are {listing}: name one of them")
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:

@@ -35,6 +35,6 @@ def load(task: str, language: str = "en") -> Prompt:
     file = FOLDER / language / f"{task}.txt"
     if not os.path.isfile(file):
         known = sorted(f"{each.parent.name}/{each.stem}" for each in FOLDER.glob("*/*.txt"))
-        raise ValueError(f"no prompt {language}/{task}; there are {', '.join(known)}")
+        raise ValueError(f"no prompt {language}/{task}; there are {', '.join(known)}: choose one of them")
     first, _, rest = file.read_text(encoding="utf-8").partition("\n")
     return Prompt(rest.strip(), f"{language}/{task}/{first.removeprefix('version:').strip()}")

@@ -89,7 +89,7 @@ def check_noise(how: Any, threshold: Any) -> None:
     if threshold is None:
         return
     if how != "model":
-        raise ValueError(f"noise_threshold needs noise='model'; noise={how!r} has no scores")
+        raise ValueError(f"noise_threshold needs noise='model'; got noise={how!r}, which has no scores")
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
         raise ValueError(f"noise_threshold must be between 0 and 1; got {threshold!r:.80}")
 

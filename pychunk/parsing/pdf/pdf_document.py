@@ -102,9 +102,11 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
         with open(source, "rb") as file:
             source = file.read()
     if not source.strip():
-        raise PdfError("an empty file")
+        raise PdfError("an empty file: save or download it again")
     if b"%PDF-" not in source[:1024]:
-        raise PdfError(f"not a PDF: it must begin with %PDF-, but begins with {source[:8]!r}")
+        raise PdfError(
+            f"not a PDF: it must begin with %PDF-, but begins with {source[:8]!r}; read it as the kind that it is"
+        )
     with _LOCK:
         try:
             with contextlib.closing(pypdfium2.PdfDocument(source)) as counted:
@@ -123,10 +125,10 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
 def _cannot(error: Any) -> str:
     said = str(error).lower()
     if "password" in said:
-        return "encrypted: it opens only with a password"
+        return "encrypted: it opens only with a password; save a copy without one"
     if "security" in said:
-        return "encrypted with a method that PDFium does not support"
-    return "damaged or cut off: no pages can be found in it"
+        return "encrypted with a method that PDFium does not support; save a copy without encryption"
+    return "damaged or cut off: no pages can be found in it; save or download it again"
 
 
 def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:

@@ -28,7 +28,7 @@ def read(path: Path) -> tuple[str, Settings]:
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise ValueError(f"{path} is not YAML: {error}") from error
+        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}; correct this line") from error
     if not isinstance(found, dict) or not isinstance(found.get("model"), str):
         raise ValueError(f"{path} names no model; add a line such as model: Qwen/Qwen2.5-1.5B-Instruct")
     kinds = {each.name: type(each.default) for each in fields(Settings)}
@@ -37,11 +37,11 @@ def read(path: Path) -> tuple[str, Settings]:
         if name == "model":
             continue
         if name not in kinds:
-            raise ValueError(f"{path}: there is no setting {name!r}; there are {', '.join(kinds)}")
+            raise ValueError(f"{path}: there is no setting {name!r}; there are {', '.join(kinds)}: choose one of them")
         if kinds[name] is float and type(value) in (int, str):  # YAML reads 1e-6, without a point, as text
             with contextlib.suppress(ValueError):
                 value = float(value)
         if type(value) is not kinds[name]:
-            raise ValueError(f"{path}: {name} must be of type {kinds[name].__name__}; got {value!r}")
+            raise ValueError(f"{path}: {name} must be of type {kinds[name].__name__}; got {value!r:.80}")
         given[name] = value
     return found["model"], Settings(**given)

@@ -413,7 +413,7 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
         ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, beside=np.zeros((1, 3), F32)),
-            "beside must be 1 x 2, got 1 x 3",
+            "beside must be 1 x 2, a score for each query and chunk, got 1 x 3",
         ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3).set_groups(np.zeros(3, np.int8)),

@@ -130,7 +130,7 @@ def test_hits_of_several_levels_hold_no_character_twice(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("levels", "says"),
     [
-        ("section", "no level 'section' in this index; it has sentence, 16, document"),
+        ("section", "no level 'section' in this index; name one of sentence, 16, document"),
         (("document", "sentence"), "finer first, in the order sentence, 16, document; got document, sentence"),
         (("sentence",), "one level, or the finest and the coarsest"),
         (True, "one level, or the finest and the coarsest"),

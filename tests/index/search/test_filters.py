@@ -131,8 +131,8 @@ def test_dicts_and_expressions(where: Any, wanted: list[int]) -> None:
         ("pair = 1", "the column 'pair' is of type struct<a: int64>; got '1'"),
         ({"pair": {"gt": {"a": 1}}}, "the column 'pair', which is struct<a: int64>, cannot be compared by 'gt' with"),
         ({"year": {"gt": "x"}}, "the column 'year' is of type int64; got 'x'"),
-        ({5: 5}, "where names the column 5; the index has id, year"),
-        ("page = 7", r"the column 'page'; .*; pages come with method 'page', from PDF, or .*\{'page_starts': \.\.\.\}"),
+        ({5: 5}, "where names the column 5, which the index lacks: name one of id, year"),
+        ("page = 7", r"the column 'page', .*; pages come with method 'page', from PDF, or .*\{'page_starts': \.\.\.\}"),
     ],
 )
 def test_what_cannot_be_read_is_named(where: Any, message: str) -> None:

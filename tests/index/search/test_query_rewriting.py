@@ -234,7 +234,7 @@ def test_with_conditions_documents_and_reasons(index: Index) -> None:
         (lambda query: None, ValueError, "gave nothing for query 0"),
         (lambda query: Subquery(vector=[1.0, 2.0]), ValueError, r"vectors of \d+ finite numbers; for query 0"),
         (lambda query: Subquery(vector=np.full(256, np.nan, F32)), ValueError, "finite numbers; for query 0"),
-        (lambda query: Subquery(terms={"cat": -1.0}), ValueError, "terms as texts .* for query 0"),
+        (lambda query: Subquery(terms={"cat": -1.0}), ValueError, "terms as texts, .* for query 0"),
     ],
 )
 def test_what_cannot_be_is_refused(index: Index, rewrite: Any, error: type[Exception], match: str) -> None:

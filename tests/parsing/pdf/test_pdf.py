@@ -21,8 +21,9 @@ ENCRYPTED = "/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <{}> /U <{}> >> /
 
 def test_files_that_are_no_document_say_why() -> None:
     whole = made(running_pages(3))
-    assert broken(b"") == "an empty file"
-    assert broken(b"just text") == "not a PDF: it must begin with %PDF-, but begins with b'just tex'"
+    assert broken(b"") == "an empty file: save or download it again"
+    said = broken(b"just text")
+    assert said == "not a PDF: it must begin with %PDF-, but begins with b'just tex'; read it as the kind that it is"
     assert broken(whole[:40]).startswith("damaged or cut off")
     assert broken(made([headed()], trailer=ENCRYPTED)).startswith("encrypted")
     assert broken(made([Page()])) == "no text on its one page: read it by OCR"
