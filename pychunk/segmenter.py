@@ -90,7 +90,7 @@ class Segmenter:
             than ``overlap``, only its last clause or its last words are repeated.
         vectors: ``"chunk"`` adds one vector for each chunk, in the column ``vector``. ``"sentence"`` adds one for each
             sentence, in the column ``sentences``. Pass a :class:`pychunk.Vectors` to choose another encoder for these
-            vectors.
+            vectors, or late chunking.
         augment: What the added column ``context`` is made of, such as ``"title"`` or ``"summary"``; see
             :func:`pychunk.augment`. An index searches the context together with the chunk's text.
         placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
@@ -168,8 +168,8 @@ class Segmenter:
         self._add_models(augment)
         self.threads = where.threads
         self._facts: dict[bool, dict[bytes, bytes]] = {}
-        of_vectors = None if self.vectors is None else self.vectors.encoder
-        self.models = Models(self.method, self.plan, encoder, of_vectors, self.placement)
+        table = self.vectors or Vectors()
+        self.models = Models(self.method, self.plan, encoder, table.encoder, self.placement, late=table.late_chunking)
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from .methods.base import check_flag
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Vectors:
     """The vectors that a call returns with its chunks.
 
@@ -17,6 +19,9 @@ class Vectors:
         encoder: The encoder of these vectors, if it is not the one that the method uses: ``"static"``, a name from
             ``pychunk model list``, or a folder that ``pychunk export`` wrote. Default: the method's encoder; for
             ``nsp`` the static one.
+        late_chunking: Whether the encoder reads whole documents in place of single sentences. The vector of a sentence
+            is then the mean of its tokens' states, so it depends on the text around the sentence. The method's cuts do
+            not change. Only for transformers with mean pooling.
 
     Example:
         >>> import pychunk
@@ -27,8 +32,14 @@ class Vectors:
 
     of: Literal["chunk", "sentence"] = "chunk"
     encoder: str | Path | None = None
+    late_chunking: bool = False
+
+    def __repr__(self) -> str:
+        late = ", late_chunking=True" if self.late_chunking else ""
+        return f"Vectors(of={self.of!r}, encoder={self.encoder!r}{late})"
 
     def __post_init__(self) -> None:
+        check_flag("late_chunking", self.late_chunking)
         if self.of not in ("chunk", "sentence"):
             raise ValueError(f"vectors must be 'chunk' or 'sentence'; got {self.of!r:.80}")
 

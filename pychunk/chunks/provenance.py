@@ -57,7 +57,7 @@ class BatchProvenance:
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
         self._segmenter, self._options, self._kind = weakref.ref(segmenter), segmenter.options, type(segmenter)
         vectors = segmenter.options["vectors"]
-        self._encoder = vectors.encoder if isinstance(vectors, Vectors) else None
+        self._vectors = vectors if isinstance(vectors, Vectors) else None
         self._inputs = inputs
         self._scores: pa.Table | None = None
 
@@ -99,7 +99,7 @@ class BatchProvenance:
     def table_encoder(self) -> Any:
         """The encoder with which :meth:`again` computes vectors, as the argument of a Segmenter."""
         own = None if "pairs" in self.segmenter.method.traits.needs else self._options["encoder"]
-        return self._encoder or own or "static"
+        return (self._vectors and self._vectors.encoder) or own or "static"
 
     def scores(self) -> pa.Table | None:
         """Return the method's scores of these documents, as ``Segmenter.scores`` does, or None if it has none."""
@@ -117,7 +117,7 @@ class BatchProvenance:
     def again(self, ids: pa.Array) -> ChunkBatch:
         """Return the same chunks with sentence vectors, under other ids of the documents."""
         assert self._inputs is not None
-        vectors = Vectors("sentence", self._encoder)
+        vectors = replace(self._vectors or Vectors(), of="sentence")
         made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
         return made(replace(self._inputs, texts=texts, first_document=0))

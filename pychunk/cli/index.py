@@ -467,7 +467,8 @@ def _batches(
                 "method's chunks, or name a new folder for chunks without levels"
             )
     options = cutting.options(reading.said, usual=_USUAL, **vars(beside))
-    options |= {"vectors": Vectors(vectors, encoder), "on_error": on_error}
+    late = facts.get("late_chunking", False)
+    options |= {"vectors": Vectors(vectors, encoder, late), "on_error": on_error}
     if told.llm is not None:
         options = with_llm(options, told.llm)
     made = Segmenter(**options)

@@ -17,16 +17,18 @@ from .._engine.data.ragged import Ragged
 from .._engine.data.request import Request
 from .._engine.data.tokens import Tokens
 from .._engine.engine import Engine
-from ..encoders import static_encoder, topic_model
+from ..encoders import late_chunking, static_encoder, topic_model
 from ..encoders.cross_encoder import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.runtime.placement import ModelPlacement
 from ..encoders.static_encoder import load as load_static
 from ..encoders.token_ids import WordPieceTokenizer
+from ..encoders.transformer import TransformerEncoder
 from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic
 from .gpu_features import DeviceScorer, TokenizedRequest
+from .removed_text import removed_sentences
 from .sentence_features import with_sentences, with_tokens
 
 #: A function that receives the share of the request's work that is done, from 0 to 1.
@@ -40,14 +42,26 @@ class Models:
     this class therefore has nothing to compute.
     """
 
-    def __init__(self, method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: ModelPlacement) -> None:
+    def __init__(
+        self,
+        method: Method,
+        plan: Plan,
+        encoder: Any,
+        table_encoder: Any,
+        placement: ModelPlacement,
+        *,
+        late: bool = False,
+    ) -> None:
         self.method, self.placement = method, placement
         self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.traits.needs else None
         self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
         self.topic = _topic_model(method, self.cutter)
         self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
-        #: True if one encoder cuts and fills the table, so that its vectors are computed once.
-        self.one_encoder = self.table is self.cutter
+        #: The encoder whose vectors of the table are made by late chunking; None if they are not.
+        self.late = late_chunking.checked(self.table) if late else None
+        #: True if one encoder cuts and fills the table, so that its vectors are computed once. False for late chunking,
+        #: because the choice of the vectors to return must not change the cuts.
+        self.one_encoder = self.table is self.cutter and not late
         self._cuts_by_vectors = "vectors" in method.traits.needs
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
         self.words = self._words()
@@ -122,18 +136,21 @@ class Models:
             features, plan, tokenizer=self.words, table=table, pair_head=head, topic_head=self.topic, **parts
         )
 
-    def metadata(self, own_vectors: bool) -> dict[str, str]:
+    def metadata(self, own_vectors: bool) -> dict[str, Any]:
         """Return the fingerprints of the model that cuts and of the vectors in the table.
 
         If a transformer runs, the result also names its runtime and precision.
         """
         vectors = "given" if own_vectors else self.cutter.fingerprint
         counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
-        found = {"encoder": self.pairs.fingerprint if self.pairs else vectors, "tokenizer": counts.tokenizer_name}
+        cuts_by = self.pairs.fingerprint if self.pairs else vectors
+        found: dict[str, Any] = {"encoder": cuts_by, "tokenizer": counts.tokenizer_name}
         if self.topic is not None:
             found["topic_model"] = self.topic.fingerprint
         if self._fills_table:
             found["vector_encoder"] = vectors if self.one_encoder else self.table.fingerprint
+        if self.late is not None:
+            found["late_chunking"] = True
         running = [model for model in self.in_use if not model.in_engine]
         if running:
             found["runtime"], found["precision"] = running[0].running
@@ -170,12 +187,16 @@ class Models:
             work.add_pair_scores(self.pairs)
         if cuts:
             work.add_vectors("vectors", self.cutter)
-        if again:
+        if again and self.late is None:
             own_table = self.one_encoder and not self.table.in_engine
             work.add_vectors("vectors" if own_table else "table_vectors", self.table)
         if not natively and "tokens" in self.method.traits.needs:
             work.count_tokens()
-        return work.request if natively else with_cuts(work.request, self.method)
+        if not natively:
+            work.request = with_cuts(work.request, self.method)
+        if again and self.late is not None:  # The method may have removed text, which late chunking does not read.
+            work.add_late_vectors(self.late)
+        return work.request
 
     def with_table_vectors(self, request: Request, engine: Engine) -> Request:
         """Return a request with each sentence's vector, as the table would hold it, and its number of tokens.
@@ -186,7 +207,10 @@ class Models:
         if known is not None:
             return request
         work = _Work(request, engine, self.words, PassProgress(1, None))
-        work.add_vectors("vectors" if self.one_encoder else "table_vectors", self.table)
+        if self.late is not None:
+            work.add_late_vectors(self.late)
+        else:
+            work.add_vectors("vectors" if self.one_encoder else "table_vectors", self.table)
         work.count_tokens()
         return work.request
 
@@ -288,6 +312,15 @@ class _Work:
                 given = encoder.encode_spans(text, offsets, threads=threads)
             self.request = self.request.with_(summaries=given)
         self.request = self.request.with_(**{part: Ragged(found, features.doc_offsets)})
+
+    def add_late_vectors(self, encoder: TransformerEncoder) -> None:
+        """Add an encoder's vectors of all sentences by late chunking, for the table."""
+        features = self._features
+        found, documents, removed = self._tokens_of(encoder), features.doc_offsets, removed_sentences(features)
+        options = {"threads": self.request.threads, "report": self._steps.next()}
+        vectors = late_chunking.late_vectors(encoder, found, documents, removed, **options)
+        windowed = max(self.request.windowed, encoder.windowed(found))  # The method may have read them, too.
+        self.request = self.request.with_(table_vectors=Ragged(vectors, documents), windowed=windowed)
 
 
 def with_cuts(request: Request, method: Method) -> Request:

@@ -112,6 +112,38 @@ def check_pooling(known: str | None, new: str | None) -> None:
     )
 
 
+def is_late(table: pa.Table) -> bool:
+    """Return whether the vectors of a table were made by late chunking.
+
+    The result is False if the table has no vectors, because an index encodes each of its chunks by itself.
+    """
+    raw = (table.schema.metadata or {}).get(b"pychunk")
+    return not (raw is None or lacks_vectors(table)) and bool(json.loads(raw).get("late_chunking"))
+
+
+def check_late(known: bool | None, new: bool) -> None:
+    """Raise an error if an index would hold vectors of late chunking together with other vectors.
+
+    Args:
+        known: Whether the vectors of the index were made by late chunking; None if it has none.
+        new: Whether those of the new chunks were, from :func:`is_late`.
+
+    Raises:
+        ValueError: The two differ, and ``known`` is not None.
+    """
+    if known is None or known == new:
+        return
+    if new:
+        raise ValueError(
+            "the chunks' vectors were made by late chunking, those of the index were not: segment without "
+            "late_chunking=True, or build a new index"
+        )
+    raise ValueError(
+        "the index's vectors were made by late chunking, and the chunks have other vectors or none: segment with "
+        "vectors=pychunk.Vectors(..., late_chunking=True), or build a new index"
+    )
+
+
 def lacks_vectors(table: pa.Table) -> bool:
     """Return whether a table has no vectors at all. The result is False for any table of levels."""
     return not any(name in table.column_names for name in _VECTORS) and not has_levels(table.schema)

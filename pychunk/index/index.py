@@ -295,7 +295,8 @@ class Index:
         ``recall``, with kind ``"pq"``, maps ``"sentences"`` and ``"chunks"`` to the recall of their codes: the share of
         the ten nearest vectors that a search found, measured for a sample when the codes were made. ``pooling``, in an
         index of levels, says how the vectors of nodes were computed: ``"tokens"`` for means weighted by tokens, or the
-        fingerprint of a compressor. ``context_weight`` is the weight of contexts in vectors
+        fingerprint of a compressor. ``late_chunking`` is True if the vectors of chunks were made by late chunking;
+        otherwise it is missing. ``context_weight`` is the weight of contexts in vectors
         (:mod:`pychunk.index.context_vectors`). It is 0 if an older version of pychunk created the index, or the caller
         passes its vectors.
         """
@@ -309,6 +310,7 @@ class Index:
             **{name: facts[name] for name in kept},
             **recall,
             **pooling,
+            **({"late_chunking": True} if facts.get("late_chunking") else {}),
             "context_weight": facts.get("context_weight", 0.0),
             "removed": facts["removed"],
             "bytes": sum(sizes),
@@ -435,7 +437,8 @@ class Index:
         Raises:
             ValueError: Vectors are missing and the index has no encoder; vectors are not finite, or come from another
                 encoder than the index's; the vectors of nodes were computed with another pooling than those in the
-                index; two documents have the same id; chunks do not belong to ``documents``; or another process is the
+                index; late chunking made the vectors in the index but not those of the chunks, or the reverse; two
+                documents have the same id; chunks do not belong to ``documents``; or another process is the
                 writer.
         """
         self._contents.begin_writing()
@@ -448,7 +451,9 @@ class Index:
             raise ValueError(f"on_duplicate must be 'raise' or 'merge'; got {on_duplicate!r:.80}")
         if on_duplicate == "merge":
             table = merge.merged(table)
-        layout = self._contents.layout
+        layout, is_late = self._contents.layout, chunk_tables.is_late(table)
+        if table.num_rows:
+            chunk_tables.check_late(self._contents.late_chunking, is_late)
         if self._encoder_name is not None and chunk_tables.lacks_vectors(table):
             table = chunk_tables.encode_chunks(
                 table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given
@@ -475,6 +480,8 @@ class Index:
             chunk_tables.check_documents(table, documents.ids)
         replaced = len(self._contents.add(rows, keys, late, documents, uuids=chunk_tables.of_uuids(table)))
         self._contents.pooling = pooling or self._contents.pooling
+        if table.num_rows:
+            self._contents.late_chunking = is_late
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def _with_contexts(self, rows: Rows) -> Rows:

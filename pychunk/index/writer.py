@@ -114,6 +114,8 @@ class IndexWriter:
         #: The pooling of the vectors of nodes, as :func:`.chunk_tables.pooling` returns it. None if it is unknown, or
         #: the index has no nodes.
         self.pooling: str | None = manifest.get("pooling")
+        #: Whether the vectors of chunks were made by late chunking; None without chunks.
+        self.late_chunking: bool | None = manifest.get("late_chunking", False) if len(self.removed) else None
         self._abandon()
         self._new_keys: set[str] = set()
         self._searcher: Searcher | None = None
@@ -253,6 +255,9 @@ class IndexWriter:
         manifest["notes"] = dict(self.user_data)
         if self.pooling:
             manifest["pooling"] = self.pooling
+        manifest.pop("late_chunking", None)
+        if self.late_chunking:
+            manifest["late_chunking"] = True
         self._calibrate()
         manifest.pop("levels", None)
         if self.calibration:

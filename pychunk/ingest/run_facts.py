@@ -54,6 +54,6 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in options.items() if name != "llm"}
     if isinstance(vectors := found.get("vectors"), Vectors):
         found["vectors"] = vectors.of
-        if vectors.encoder is not None:
-            found["vector_encoder"] = vectors.encoder
+        others = {"vector_encoder": vectors.encoder, "late_chunking": vectors.late_chunking or None}
+        found |= {name: value for name, value in others.items() if value is not None}
     return dict(sorted(found.items()))

@@ -10,7 +10,7 @@ Source: Zhang et al., "SmartChunk Retrieval" (2026), section 4.3.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,22 @@ def shipped_for(vectors: Any) -> Compressor:
             "with python -m training.compressor --encoder NAME --out DIR"
         )
     return found[vectors]
+
+
+def check_not_late(facts: Mapping[str, Any]) -> None:
+    """Raise an error if vectors were made by late chunking, because compressors were trained on other vectors.
+
+    Args:
+        facts: The metadata of the vectors' table or hierarchy.
+
+    Raises:
+        ValueError: The vectors were made by late chunking.
+    """
+    if facts.get("late_chunking"):
+        raise ValueError(
+            "a compressor is trained on vectors of sentences read one by one, and these were made by late chunking: "
+            "pass pooling='tokens', or leave out late_chunking=True"
+        )
 
 
 def check_pooling(pooling: str | Path) -> None:

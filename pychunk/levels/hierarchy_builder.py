@@ -15,14 +15,15 @@ from .._engine.data.ragged import offsets_of
 from .._engine.data.request import Request
 from .._engine.engine import Engine
 from ..features.model_features import Models
+from ..features.removed_text import removed_sentences
 from ..features.sentence_features import with_sentences
 from ..inputs import TextBatch
 from ..methods.structure import Structure
-from .compressor import Compressor, compressor_for
+from .compressor import Compressor, check_not_late, compressor_for
 from .hierarchy import Hierarchy
 from .level_boundaries import joined, nested
 from .level_names import Level, check_levels
-from .removed_sentences import KeptSentences, removed_sentences, with_words
+from .removed_sentences import KeptSentences, with_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,7 @@ def hierarchy_by(
     Raises:
         ValueError: The levels are unknown, out of order or not nested. Or ``overlap`` is passed with level ``group``,
             whose nodes are the method's chunks. Or the pooling is unknown, or its compressor was made for the vectors
-            of another encoder.
+            of another encoder, or for vectors without late chunking.
 
     Example:
         >>> from pychunk import Segmenter
@@ -109,7 +110,10 @@ def inputs_and_levels(
         )
     segmenter, inputs = segmenter.read(batch, columns, **arguments)
     facts = segmenter.metadata(inputs)
-    compressor = None if pooling == "tokens" else compressor_for(pooling, facts.get("vector_encoder"))
+    compressor = None
+    if pooling != "tokens":
+        check_not_late(facts)
+        compressor = compressor_for(pooling, facts.get("vector_encoder"))
     found = hierarchy_of(
         levels,
         [request for request, _ in segmenter.requests(inputs)] or [segmenter.no_request(inputs)],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._engine import engine as engines
-from .compressor import shipped_for
+from .compressor import check_not_late, shipped_for
 from .hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def pooled(found: Hierarchy, level: Level, pooling: str = "tokens", *, threads: 
 
 def _compressed(found: Hierarchy, level: Level, mean: F32, threads: int) -> F32:
     """Return the vectors of the shipped compressor. A node of one sentence keeps the vector of the sentence."""
+    check_not_late(found.metadata)
     model = shipped_for(found.metadata.get("vector_encoder"))
     assert found.tokens is not None  # The means were weighted by token counts, so tokens were counted.
     kept = found._kept
