@@ -32,8 +32,8 @@ struct KeptRows {
     PYCHUNK_CHECK(!second || second->size() == first.size(), "second must hold ", first.size(), " entries, got ",
                   second ? second->size() : 0);
     if (second) inside(*second, "second");
-    PYCHUNK_CHECK(max_length >= shape().special(second.has_value()), "max_length must hold the special tokens (",
-                  shape().special(second.has_value()), "), got ", max_length);
+    PYCHUNK_CHECK(max_length >= shape().special(second.has_value()), "max_length must be at least ",
+                  shape().special(second.has_value()), ", the number of special tokens, got ", max_length);
   }
 };
 
@@ -84,8 +84,8 @@ void pool_states(const Array<T>& states, const Array<int64_t>& chosen, const Arr
   for (const int64_t row : view(chosen)) {
     PYCHUNK_CHECK(row >= 0 && row < out.shape(0), "chosen must be from 0 to ", out.shape(0) - 1, ", got ", row);
     const int64_t length = pooling == "cls" ? 1 : lengths.at(row);
-    PYCHUNK_CHECK(length > 0 && length <= states.shape(1), "row ", row, " of ", length, " tokens does not fit in ",
-                  states.shape(1), "; lengths must be from 1 to ", states.shape(1));
+    PYCHUNK_CHECK(length > 0 && length <= states.shape(1), "lengths must be from 1 to ", states.shape(1),
+                  ", the width of states, got ", length, " for row ", row);
   }
   float* to = out.mutable_data();
   const Unlocked unlocked;

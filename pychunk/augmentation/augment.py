@@ -157,7 +157,9 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> ContextSou
     name, _, rest = how.partition(":")
     if name == "column":
         if not rest or options:
-            raise ValueError(f"augment: write column:NAME; got {how!r:.80}{' with options' if options else ''}")
+            raise ValueError(
+                f"augment: write column:NAME without options; got {how!r:.80}{' with options' if options else ''}"
+            )
         return ContextSource(name, {}, column=rest)
     if rest.split(":")[0] == "llm" and f"{name}:llm" in WAYS:
         name, rest = f"{name}:llm", rest[4:]

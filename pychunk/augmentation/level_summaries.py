@@ -79,7 +79,8 @@ class LevelSummary(LLMTextSource):
         for document in documents:
             if _LEVELS not in document.chunks.column_names:
                 raise ValueError(
-                    "levels:llm takes chunks of a hierarchy; these have no column levels: pass Hierarchy.chunks()"
+                    "levels:llm takes the chunks of a hierarchy, but these have no column 'levels': pass "
+                    "Hierarchy.chunks()"
                 )
             known.update(name for own in document.chunks[_LEVELS].to_pylist() for name in own)
         unknown = sorted(set(self.levels or ()) - known)

@@ -44,12 +44,14 @@ def load(path: Path) -> Base:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is not JSON ({error}); make it with `pychunk bench --save {path}`") from None
+        raise ValueError(
+            f"{path} is not JSON ({error}); make it with `pychunk bench --save {path} --overwrite`"
+        ) from None
     number = found.get("format") if isinstance(found, dict) else None
     if number != FORMAT:
         raise ValueError(
             f"{path} has format {number!r}, but this pychunk reads {FORMAT}; make it again with "
-            f"`pychunk bench --save {path}`"
+            f"`pychunk bench --save {path} --overwrite`"
         )
     try:
         workloads = found["workloads"]
@@ -60,8 +62,13 @@ def load(path: Path) -> Base:
         return Base(run, definitions, str(found.get("copy", "")))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
-            f"{path} is damaged ({type(error).__name__}: {error}); make it again with `pychunk bench --save {path}`"
+            f"{path} is damaged ({_reason(error)}); make it again with `pychunk bench --save {path} --overwrite`"
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason why the entries of a file cannot be read."""
+    return f"an entry has no key {error}" if isinstance(error, KeyError) else f"{error!s:.80}"
 
 
 def _figures(entry: dict[str, Any]) -> Timings:

@@ -299,8 +299,8 @@ def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> 
             )
         if not 1 <= page <= len(starts[document]):
             raise ValueError(
-                f"questions.csv row {number}: {row['Doc_ID']} has pages 1 to {len(starts[document])}; got {page}, so "
-                "correct Page_Num"
+                f"questions.csv row {number}: Page_Num is {page}, but {row['Doc_ID']} has pages 1 to "
+                f"{len(starts[document])}; correct Page_Num"
             )
         begin = starts[document][page - 1]
         right = row.get("Correct_Answer")
@@ -342,8 +342,8 @@ def _split_pages(file: Path) -> list[str]:
     outside = texts.pop(0 if texts[-1].strip() else -1)
     if outside.strip():
         raise ValueError(
-            f"{file} has text after its last page mark, but also {outside[:40]!r} before its first; add the mark that "
-            "is missing"
+            f"{file} has text before its first page mark, {outside[:40]!r}, and after its last, {texts[-1][:40]!r}, so "
+            f"a mark is missing: add '===== Page {len(numbers) + 1} =====' as the last line, or remove the first text"
         )
     return texts
 
@@ -528,14 +528,12 @@ def questions_from(
     for at, row in rows:
         text = row.get("question")
         if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"{at}: looked for 'question', a text; got {text!r:.80}")
+            raise ValueError(f"{at}: 'question' must be a text that is not blank; got {text!r:.80}")
         key = row.get("document")
         document = -1
         if documents is None:
             if not isinstance(key, str):
-                raise ValueError(
-                    f"{at}: looked for 'document', the text, or an id of --documents FILE; got {key!r:.80}"
-                )
+                raise ValueError(f"{at}: 'document' must be the text, or an id of --documents FILE; got {key!r:.80}")
             document = places.setdefault(key, len(texts))
             if document == len(texts):
                 ids.append(str(document))
@@ -573,14 +571,14 @@ def _answers_of(row: Mapping[str, Any], text: str | None, at: str) -> tuple[tupl
     for each in several:
         own = each.get("text") if isinstance(each, Mapping) else each
         if not isinstance(own, (str, int, float)) or isinstance(own, bool):
-            raise ValueError(f"{at}: looked for 'answers', a string or a list of strings; got {given!r:.80}")
+            raise ValueError(f"{at}: 'answers' must be a string or a list of strings, not all blank; got {given!r:.80}")
         answers.append(str(own))
     spans = _spans_of(row, text, at)
     if spans and not answers and text is not None:
         answers = [text[slice(*span)] for span in spans]
     found = tuple(each for each in _distinct(answers) if each.strip())
     if not found:
-        raise ValueError(f"{at}: looked for 'answers', a string or a list of strings; got {given!r:.80}")
+        raise ValueError(f"{at}: 'answers' must be a string or a list of strings, not all blank; got {given!r:.80}")
     if spans or text is None or not all(isinstance(each, Mapping) for each in several):
         return found, spans, False
     places = _places(text, several)
@@ -603,7 +601,7 @@ def _spans_of(row: Mapping[str, Any], text: str | None, at: str) -> tuple[Span, 
     if not pairs or text is None or any(not 0 <= begin < end <= len(text) for begin, end in given):
         has = "no document" if text is None else f"a document of {len(text)} characters"
         raise ValueError(
-            f"{at}: looked for 'spans', pairs of the first character and the one after the last, in {has}; "
+            f"{at}: 'spans' must be pairs of the first character and the one after the last, in {has}; "
             f"got {row['spans']!r:.80}"
         )
     return tuple((begin, end) for begin, end in given)

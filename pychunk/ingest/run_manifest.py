@@ -100,7 +100,7 @@ class Manifest:
                 return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
-                f"{path} is damaged ({error!r:.80}). Restore it from a copy, or ingest into another folder"
+                f"{path} is damaged ({error!s:.80}). Restore it from a copy, or ingest into another folder"
             ) from error
         raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}. Use the pychunk that wrote it")
 

@@ -125,7 +125,7 @@ def _lists(values: Any, documents: int, name: str, keys: tuple[str, ...]) -> lis
     ):
         rows = [rows]
     if len(rows) != documents:
-        raise ValueError(f"{name} must hold one list for each of {documents} documents; got {len(rows)}")
+        raise ValueError(f"{name} must hold as many lists as there are documents, {documents}; got {len(rows)}")
     return [[] if row is None else list(row) for row in rows]
 
 
@@ -177,7 +177,7 @@ def _whole(numbers: Sequence[Any], what: str) -> list[int]:
 
 def _check_documents(name: str, documents: int, texts: TextBatch) -> None:
     if documents != len(texts):
-        raise ValueError(f"{name} must hold one list for each of {len(texts)} documents; got {documents}")
+        raise ValueError(f"{name} must hold as many lists as there are documents, {len(texts)}; got {documents}")
 
 
 def _without_missing(layout: Any, texts: TextBatch) -> Any:

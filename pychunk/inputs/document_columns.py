@@ -111,7 +111,7 @@ def _cuts(values: Any, call: Call) -> dict[str, Any]:
         alone = documents == 1 and len(lists) > 0 and np.ndim(lists[0]) == 0
         values = Cuts.of([lists] if alone else lists)
     if values.documents != documents:
-        raise ValueError(f"cuts must hold one list for each of {documents} documents; got {values.documents}")
+        raise ValueError(f"cuts must hold as many lists as there are documents, {documents}; got {values.documents}")
     return {"cuts": values}
 
 

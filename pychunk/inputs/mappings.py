@@ -22,8 +22,9 @@ class MappedColumns:
         for name, values in self._columns.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, Sized) or isinstance(values, Mapping):
                 raise TypeError(
-                    f"documents in a dict must be lists, one for each column; {name!r} is a {type(values).__name__}: "
-                    "pass list(documents.values()) with ids=list(documents) if each value is a document"
+                    f"a dict of documents must map each column to a list; the value of {name!r} is a "
+                    f"{type(values).__name__}: if each value is a document, pass list(documents.values()) with "
+                    "ids=list(documents)"
                 )
             lengths.setdefault(len(values), name)
         if len(lengths) > 1:

@@ -22,7 +22,7 @@ def ragged_starts(values: Any, documents: int, name: str) -> Ragged:
     """
     rows = [values] if documents == 1 and _depth(values) == 1 else list(values)
     if len(rows) != documents:
-        raise ValueError(f"{name} must hold one list for each of {documents} documents; got {len(rows)}")
+        raise ValueError(f"{name} must hold as many lists as there are documents, {documents}; got {len(rows)}")
     return _joined([_whole(row, name, document).reshape(-1) for document, row in enumerate(rows)])
 
 
@@ -56,7 +56,7 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
     alone = documents == 1 and (len(spans) == 0 or (_depth(spans) == 2 and len(spans[0]) > 0))
     rows = [spans] if alone else list(spans)
     if len(rows) != documents:
-        raise ValueError(f"sentence_spans must hold one list for each of {documents} documents; got {len(rows)}")
+        raise ValueError(f"sentence_spans must hold as many lists as there are documents, {documents}; got {len(rows)}")
     pairs, offsets = _pairs(rows)
     # True if the span starts at or after the end of the previous span in its document.
     rising = np.ones(len(pairs), dtype=bool)
@@ -162,8 +162,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
     if row >= 0:
         document = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ValueError(
-            f"sentence_vectors must be finite numbers of 32 bits; sentence {row - int(offsets[document])} of document "
-            f"{document} has NaN, infinity or a larger number"
+            f"sentence_vectors must be finite in float32; sentence {row - int(offsets[document])} of document "
+            f"{document} has {matrix[row][~np.isfinite(matrix[row].astype(np.float32))][0]}"
         )
     return Ragged(unit, offsets)
 

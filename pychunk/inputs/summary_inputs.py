@@ -31,7 +31,8 @@ def unit_or_text(values: Any, texts: TextBatch, name: str, *, has_encoder: bool)
         unit, row = native.normalized_rows(values)
         if row >= 0:
             raise ValueError(
-                f"{name} must be finite numbers of 32 bits; row {row} has NaN, infinity or a larger number"
+                f"{name} must be finite in float32; row {row} has "
+                f"{values[row][~np.isfinite(values[row].astype(np.float32))][0]}"
             )
         return unit
     if not has_encoder:

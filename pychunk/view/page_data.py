@@ -56,10 +56,11 @@ class Pages:
             ValueError: The chunks were cut from other documents, or there is more text than a page can show.
         """
         self._bytes += sum(len(text.encode()) for text in texts)
+        count = len(self._documents) + len(texts)
         if self._bytes > MOST_BYTES:
             raise ValueError(
-                f"a page shows at most {MOST_BYTES >> 20} MB of text; got {self._bytes / 2**20:,.1f} MB or more: show "
-                "fewer documents (pychunk view --limit N)"
+                f"a page shows at most {MOST_BYTES >> 20} MB of text; got {self._bytes / 2**20:,.1f} MB in {count:,} "
+                f"document{'s' * (count > 1)}: {'pass fewer (--limit N)' if count > 1 else 'pass a part of it'}"
             )
         units = [Units(text) for text in texts]
         self._units += units

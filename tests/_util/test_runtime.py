@@ -144,7 +144,7 @@ def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
         for _ in range(25):
             child = os.fork()
             if child == 0:
-                signal.alarm(20)
+                signal.alarm(120)
                 segmenter(doc[0][:10_000_000])
                 os._exit(0)
             _, status = os.waitpid(child, 0)
@@ -180,7 +180,7 @@ IMPORTS = """
     child = os.fork()
     forked.set()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(120)
         {after}
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -222,7 +222,7 @@ def test_a_fork_waits_for_a_pdf_that_another_thread_reads() -> None:
         assert reads.wait(30)
         child = os.fork()
         if child == 0:
-            signal.alarm(20)
+            signal.alarm(120)
             try:
                 file.read_pdf(b"%PDF-1.4 none")
             except file.PdfError:

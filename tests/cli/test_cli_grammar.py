@@ -100,8 +100,16 @@ def test_every_option_of_a_segmenter_can_be_said() -> None:
     said = ",".join(f"{name}={value}" for name, value in values.items())
     assert SegmentOptions(placement=said).options()["placement"] == pychunk.Placement(**values)
     assert SegmentOptions(placement="cuda,threads=2").where == pychunk.Placement("cuda", threads=2)
-    assert {each.name for each in dataclasses.fields(pychunk.Vectors)} == {"of", "encoder"}
+    assert {each.name for each in dataclasses.fields(pychunk.Vectors)} == {"of", "encoder", "late_chunking"}
     assert {"vectors", "vector_encoder"} <= flags
+    for text, wanted in {
+        "chunk": pychunk.Vectors("chunk", "minilm"),
+        "sentence,late_chunking=true": pychunk.Vectors("sentence", "minilm", late_chunking=True),
+    }.items():
+        assert SegmentOptions().options(vectors=text, vector_encoder="minilm")["vectors"] == wanted
+    for text in ("chunk,late=true", "chunk,late_chunking=true,late_chunking=true"):
+        with pytest.raises(ValueError, match="--vectors takes one option, late_chunking=true; got 'late"):
+            SegmentOptions().options(vectors=text)
     roles = ["titles", "summaries", "page_starts", "blocks", "removed"]
     assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == roles
     reading = ReaderOptions(column=["body", *(f"{role}={role}_of" for role in roles)])

@@ -121,13 +121,13 @@ def test_the_first_page_may_be_blank(tmp_path: Path) -> None:
 
 def test_leaflets_that_do_not_fit_are_named(tmp_path: Path) -> None:
     text = "One.\n===== Page 1 =====\nTwo.\n===== Page 2 =====\n"
-    with pytest.raises(ValueError, match=r"row 1: leaflet.pdf has pages 1 to 2; got 3"):
+    with pytest.raises(ValueError, match=r"row 1: Page_Num is 3, but leaflet.pdf has pages 1 to 2"):
         datasets.load(leaflets(tmp_path, text, Page_Num=3))
     with pytest.raises(ValueError, match=r"row 1: no text of other.pdf"):
         datasets.load(leaflets(tmp_path, text, Doc_ID="other.pdf"))
     with pytest.raises(ValueError, match=r"from 1 on .*; got the pages \[2\]"):
         datasets.load(leaflets(tmp_path, "One.\n===== Page 2 =====\n"))
-    with pytest.raises(ValueError, match=r"after its last page mark, but also 'One\.\\n' before"):
+    with pytest.raises(ValueError, match=r"before its first page mark, 'One\.\\n', and after"):
         datasets.load(leaflets(tmp_path, text + "Three."))
     assert datasets.load(leaflets(tmp_path, text, Correct_Answer="")).questions[0].answers == ()
 
@@ -202,9 +202,9 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     ("row", "problem"),
     [
         ({"text": "a"}, r"line 1: looked for the keys \['question'\]; got \['text'\]"),
-        ({"question": "1?", "answers": ["a"]}, r"line 1: looked for 'document', the text, or an id of --documents"),
+        ({"question": "1?", "answers": ["a"]}, r"line 1: 'document' must be the text, or an id of --documents"),
         ([1], "got list"),
-        ({"question": "1?", "document": "a"}, "looked for 'answers', .*; got None"),
+        ({"question": "1?", "document": "a"}, "'answers' must be .*; got None"),
     ],
 )
 def test_jsonl_of_another_kind_is_refused(tmp_path: Path, row: Any, problem: str) -> None:

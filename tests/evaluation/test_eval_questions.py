@@ -183,11 +183,11 @@ def test_questions_without_an_answer_in_their_document_are_counted_and_told(tmp_
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"question": 3, "answers": ["a"], "document": "pets"}, "looked for 'question', a text; got 3"),
-        ({"question": "?", "answers": [], "document": "pets"}, "looked for 'answers'"),
-        ({"question": "?", "answers": [None], "document": "pets"}, "looked for 'answers'"),
+        ({"question": 3, "answers": ["a"], "document": "pets"}, "'question' must be a text that is not blank; got 3"),
+        ({"question": "?", "answers": [], "document": "pets"}, "'answers' must be a string"),
+        ({"question": "?", "answers": [None], "document": "pets"}, "'answers' must be a string"),
         ({"question": "?", "spans": [[0, 99]], "document": "pets"}, "in a document of 52 characters"),
-        ({"question": "?", "spans": [[4, 2]], "document": "pets"}, "looked for 'spans'"),
+        ({"question": "?", "spans": [[4, 2]], "document": "pets"}, "'spans' must be pairs of"),
         ({"question": "?", "answers": ["a"], "document": 9}, "document '9' is not an id"),
     ],
 )

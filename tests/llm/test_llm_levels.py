@@ -144,7 +144,7 @@ def test_what_is_refused(hierarchy: pychunk.Hierarchy, monkeypatch: pytest.Monke
         ValueError, match="no chunk is at level page; name one of document, paragraph, section, sentence"
     ):
         pychunk.augment(hierarchy.chunks(), LevelSummary(llm, levels=["page"]))
-    with pytest.raises(ValueError, match="these have no column levels"):
+    with pytest.raises(ValueError, match="these have no column 'levels'"):
         pychunk.augment(pychunk.segment(TEXTS, "sentence"), LevelSummary(llm))
     monkeypatch.delenv("PYCHUNK_LLM_URL", raising=False)
     with pytest.raises(ValueError, match="PYCHUNK_LLM_URL"):

@@ -222,7 +222,7 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
 
     for found, error in (
         ([[0]], "must return Cuts"),
-        (Cuts.of([[0], [0]]), "one list for each of 1 documents; got 2"),
+        (Cuts.of([[0], [0]]), "as many lists as there are documents, 1; got 2"),
         (Cuts.of([[1]]), "must begin with 0, increase, and be less than its 2 sentences"),
         (Cuts.of([[0, 2]]), "must begin with 0, increase"),
         (Cuts.of([[]]), "must begin with 0, increase"),
@@ -238,7 +238,7 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
     ("cuts", "error"),
     [
         (None, "method 'precomputed' needs columns={'cuts': ...}"),
-        ([[0]], "one list for each of 2 documents; got 1"),
+        ([[0]], "as many lists as there are documents, 2; got 1"),
         ([[0], [1]], "cuts of document 1 must begin with 0"),
         ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, increase"),
         ([[0, 9], [0]], "less than its 2 sentences"),

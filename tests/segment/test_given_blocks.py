@@ -47,7 +47,7 @@ def test_documents_that_are_left_out_need_no_blocks() -> None:
         ({"blocks": [[("heading", 1, 3, 3)]]}, "start before they end"),
         ({"blocks": [[("heading", 1, 0, 99)]]}, "blocks of document 0 must lie in its 10 characters"),
         ({"blocks": [[("title", 1, 0, 3)]]}, "unknown kind of block 'title'; the kinds are paragraph, heading"),
-        ({"blocks": [[], []]}, "one list for each of 1 documents"),
+        ({"blocks": [[], []]}, "as many lists as there are documents, 1; got 2"),
         ({"removed": [[(0, 3), (2, 4)]]}, "removed of document 0 must be in ascending order"),
         ({"removed": [[(0, 99)]]}, "removed of document 0 must lie in its 10 characters"),
     ],

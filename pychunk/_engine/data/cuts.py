@@ -110,7 +110,9 @@ class Cuts:
         """
         counts = np.diff(doc_offsets)
         if self.documents != len(counts):
-            raise ValueError(f"cuts must hold one list for each of {len(counts)} documents; got {self.documents}")
+            raise ValueError(
+                f"cuts must hold as many lists as there are documents, {len(counts)}; got {self.documents}"
+            )
         own = self.first[self.offsets[0] : self.offsets[-1]]
         starts = self.offsets[:-1] - self.offsets[0]
         chunks = np.diff(self.offsets)

@@ -151,8 +151,8 @@ class SegmentOptions:
             raise ValueError(
                 "--vector-encoder changes nothing without --vectors: add --vectors chunk or sentence, or leave it out"
             )
-        if vector_encoder is not None:
-            flags["vectors"] = ReturnedVectors(flags["vectors"], vector_encoder)
+        if flags.get("vectors") is not None:
+            flags["vectors"] = _vectors(flags["vectors"], vector_encoder)
         flags |= {"overlap": self.overlap, "placement": None if self.placement is None else self.where}
         flags = {key: value for key, value in flags.items() if value is not None}
         for key in ("max_tokens", "min_tokens"):
@@ -170,6 +170,18 @@ class SegmentOptions:
         by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name in (None, "pic")), None)
         summary = {"summary": by_column} if by_column else {}
         return {"method": name, **usual.get(name or "", {}), **summary, **options, **flags}
+
+
+def _vectors(text: str, encoder: str | None) -> ReturnedVectors:
+    """Return the vectors that ``--vectors`` and ``--vector-encoder`` name."""
+    of, *options = text.split(",")
+    found: dict[str, Any] = {}
+    for each in options:
+        name, _, value = each.partition("=")
+        if name != "late_chunking" or name in found:
+            raise ValueError(f"--vectors takes one option, late_chunking=true; got {each!r:.80}: leave it out")
+        found[name] = value_of(value, "--vectors late_chunking")
+    return ReturnedVectors(cast(Any, of), encoder, **found)
 
 
 @dataclass(frozen=True)
@@ -211,7 +223,14 @@ class Encoders:
 class Vectors(Encoders):
     """The encoders, and the vectors that the table of chunks stores."""
 
-    vectors: Annotated[str | None, typer.Option(help="Vectors to add as columns: chunk or sentence.")] = None
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OF[,late_chunking=true]",
+            help="Vectors to add as columns: chunk or sentence. If a transformer should read whole documents: "
+            "chunk,late_chunking=true.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def _spans(spans: npt.ArrayLike, name: str) -> I64:
     if found.size == 0:
         return found.reshape(0, 2)
     if found.ndim != 2 or found.shape[1] != 2:
-        raise ValueError(f"{name} must be [n, 2], start and end of each; got shape {found.shape}")
+        raise ValueError(f"{name} must be an array [n, 2] with the start and end of each span; got shape {found.shape}")
     if (found[1:, 0] < found[:-1, 1]).any() or (found[:, 1] < found[:, 0]).any():
         before = np.append(found[0, 0], found[:-1, 1])
         row = int(np.flatnonzero((found[:, 0] < before) | (found[:, 1] < found[:, 0]))[0])

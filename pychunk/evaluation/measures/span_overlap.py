@@ -94,7 +94,7 @@ def _checked(spans: npt.ArrayLike, name: str) -> I64:
     if found.size == 0:
         return found.reshape(0, 2)
     if found.ndim != 2 or found.shape[1] != 2:
-        raise ValueError(f"{name} must be [n, 2], start and end of each; got shape {found.shape}")
+        raise ValueError(f"{name} must be an array [n, 2] with the start and end of each span; got shape {found.shape}")
     wrong = np.flatnonzero((found[:, 0] < 0) | (found[:, 1] < found[:, 0]))
     if len(wrong):
         raise ValueError(f"{name} must have 0 <= start <= end; got {found[wrong[0]].tolist()} in row {wrong[0]}")

@@ -39,7 +39,7 @@ def read(text: str) -> U32:
 
 def damaged(path: Path, why: str = "") -> str:
     """Return the text of an error about a file with invalid contents."""
-    return f"{path} is damaged: restore it from a copy, or build the index again{f' ({why})' if why else ''}"
+    return f"{path} is damaged{f' ({why})' if why else ''}: restore it from a copy, or build the index again"
 
 
 class Blocks:

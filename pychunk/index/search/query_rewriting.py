@@ -199,7 +199,8 @@ def _asked_together(rewrite: Any, texts: Sequence[str], remedy: str) -> Sequence
     try:
         answers = list(rewrite(list(texts)))
     except Exception as error:
-        failed = RuntimeError(f"the stage rewrite failed for queries 0 to {len(texts) - 1}: {error!r}{remedy}")
+        rows = f"queries 0 to {len(texts) - 1}" if len(texts) > 1 else "query 0"
+        failed = RuntimeError(f"the stage rewrite failed for {rows}: {error!r}{remedy}")
         failed.__cause__ = error
         return failed
     if len(answers) != len(texts):

@@ -116,7 +116,9 @@ class SearchOptions:
             ValueError: An option is out of range, or two options cannot be combined.
         """
         if self.fusion == "levels" and self.by_document:
-            raise ValueError("fusion='levels' cannot be combined with search_documents: search with levels='document'")
+            raise ValueError(
+                "search_documents() cannot be combined with fusion='levels': pass ranking=Ranking(levels='document')"
+            )
         argument_checks.whole("depth", self.depth, 1)
         for name in (self.rewrite_error, self.rerank_error):
             if name not in ("raise", "skip"):
@@ -124,8 +126,8 @@ class SearchOptions:
         if not isinstance(self.expand, str):
             argument_checks.whole("expansion", self.expand, 0)
         elif self.expand not in expansion.WAYS:
-            ways = " or ".join(map(repr, expansion.WAYS))
-            raise ValueError(f"expansion must be a whole number of at least 0, {ways}; got {self.expand!r:.80}")
+            ways = ", ".join(map(repr, expansion.WAYS))
+            raise ValueError(f"expansion must be {ways} or a whole number of at least 0; got {self.expand!r:.80}")
         if self.words is not None:
             argument_checks.whole("max_words", self.words, 1)
         if self.min_score is not None:

@@ -146,7 +146,7 @@ class Store:
             manifest = json.loads(path.read_text(encoding="utf-8"))
             schema = manifest["schema"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(damaged(path, f"{error!r:.80}")) from error
+            raise ValueError(damaged(path, f"{error!s:.80}")) from error
         if isinstance(schema, int) and schema > SCHEMA:
             raise ValueError(
                 f"{path} was written by pychunk {manifest.get('pychunk')!s:.40} (index version {schema!s:.20}; this "

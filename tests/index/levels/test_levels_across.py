@@ -332,7 +332,7 @@ def test_what_a_search_across_levels_refuses(index: pychunk.Index, tmp_path: Pat
         index.search("cats", ranking=Ranking(fusion="level"))
     with pytest.raises(ValueError, match="cannot be combined with document_weight, because documents are a level; got"):
         index.search("cats", ranking=Ranking(fusion="levels", document_weight=1))
-    with pytest.raises(ValueError, match="cannot be combined with search_documents: search with levels='document'"):
+    with pytest.raises(ValueError, match="cannot be combined with fusion='levels': pass ranking="):
         index.search_documents("cats", ranking=Ranking(fusion="levels"))
     with pychunk.Index.create(tmp_path / "p.idx") as plain:
         assert plain.search("cats", ranking=Ranking(fusion="levels")) == [[]]

@@ -315,7 +315,7 @@ def test_as_many_regions_are_read_as_it_takes(pairs: list[tuple[int, int]], k: i
 
 
 def test_errors_say_what_is_wrong(index: pychunk.Index, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expansion must be a whole number of at least 0, 'subtree' or 'sec"):
+    with pytest.raises(ValueError, match="expansion must be 'subtree', 'section' or a whole number"):
         index.search("cats", expansion="tree")
     with pytest.raises(ValueError, match="max_words must be a whole number"):
         index.search("cats", expansion=Expansion(max_words=0))

@@ -129,7 +129,9 @@ def test_any_file_that_is_missing_short_or_changed_is_named(saved_index: Path) -
             path.unlink()
             if damaged is not None:
                 path.write_bytes(damaged)
-            with pytest.raises(ValueError, match=f"{path} is {word}: restore it from a copy, or build the index again"):
+            with pytest.raises(
+                ValueError, match=f"{path} is {word}.*: restore it from a copy, or build the index again"
+            ):
                 Index.open(saved_index)
         path.write_bytes(whole)
     assert len(Index.open(saved_index)) == 4
@@ -168,7 +170,7 @@ def test_a_damaged_header_is_found_without_reading_all(saved_index: Path) -> Non
         for damaged in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1] + bytes([whole[-1] ^ 1]), whole[:-1]):
             path.write_bytes(damaged)
             with pytest.raises(
-                ValueError, match=f"{path} is damaged: restore it from a copy, or build the index again"
+                ValueError, match=f"{path} is damaged.*: restore it from a copy, or build the index again"
             ):
                 Index.open(saved_index, verify="headers")
         path.write_bytes(whole)
@@ -211,7 +213,7 @@ def test_damage_that_nobody_looked_for_gets_no_right_checksum(name: str, tmp_pat
                 index.add(chunks_of([f"Text {i}."], ids=["d"]))
         (folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         for _ in range(2):
-            with pytest.raises(ValueError, match=f"{name} is damaged: restore it from a copy"):
+            with pytest.raises(ValueError, match=f"{name} is damaged.*: restore it from a copy"):
                 index.save()
         with pytest.raises(ValueError, match=f"{name} is damaged"):
             Index.open(folder)
@@ -249,8 +251,8 @@ def test_a_search_names_codes_that_are_damaged_or_finds_all_without_them(saved_i
         except ValueError as error:
             said.append(str(error))
     assert len(said) > 40
-    remedy = f"{file} is damaged: restore it from a copy, or build the index again"
-    assert [each for each in said if not each.startswith(remedy)] == []
+    remedy = ": restore it from a copy, or build the index again"
+    assert [each for each in said if not (each.startswith(f"{file} is damaged") and each.endswith(remedy))] == []
 
 
 @both_kinds
@@ -270,7 +272,7 @@ def test_an_approximate_index_of_other_rows_is_named(saved_index: Path, tmp_path
         manifest["headers"].pop(file.name, None)
         manifest["checksum"] = _digest(manifest)
         (saved_index / "manifest.json").write_text(json.dumps(manifest))
-        with pytest.raises(ValueError, match=f"{file} is damaged: restore it from a copy, or build the index again"):
+        with pytest.raises(ValueError, match=f"{file} is damaged.*: restore it from a copy, or build the index again"):
             Index.open(saved_index).search("cats", mode="dense")
 
 
@@ -295,7 +297,7 @@ def test_any_changed_byte_of_the_manifest_is_noticed(saved_index: Path) -> None:
     whole = path.read_bytes()
     for place in range(0, len(whole) - 1, 5):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(ValueError, match=r"manifest\.json is damaged: restore it|upgrade with pip"):
+        with pytest.raises(ValueError, match=r"manifest\.json is damaged.*: restore it|upgrade with pip"):
             Store(saved_index).read(verify=False)
     for damaged in (b"", b"{}", b"[]", whole[:100]):
         path.write_bytes(damaged)
@@ -323,7 +325,7 @@ def test_a_manifest_that_names_anything_outside_the_folder_is_refused(place: str
 
 def test_a_manifest_of_nested_brackets_is_damaged(saved_index: Path) -> None:
     (saved_index / "manifest.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match=r"manifest\.json is damaged: restore it"):
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged.*: restore it"):
         Index.open(saved_index)
 
 
