@@ -157,9 +157,8 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> ContextSou
     name, _, rest = how.partition(":")
     if name == "column":
         if not rest or options:
-            raise ValueError(
-                f"augment: write column:NAME without options; got {how!r:.80}{' with options' if options else ''}"
-            )
+            wrong = "takes no options: leave them out" if rest else "lacks the name of the column: write column:NAME"
+            raise ValueError(f"augment={how!r:.80} {wrong}")
         return ContextSource(name, {}, column=rest)
     if rest.split(":")[0] == "llm" and f"{name}:llm" in WAYS:
         name, rest = f"{name}:llm", rest[4:]

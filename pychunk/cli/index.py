@@ -467,8 +467,7 @@ def _batches(
                 "method's chunks, or name a new folder for chunks without levels"
             )
     options = cutting.options(reading.said, usual=_USUAL, **vars(beside))
-    late = facts.get("late_chunking", False)
-    options |= {"vectors": Vectors(vectors, encoder, late), "on_error": on_error}
+    options |= {"vectors": Vectors(vectors, encoder, facts.get("late_chunking", False)), "on_error": on_error}
     if told.llm is not None:
         options = with_llm(options, told.llm)
     made = Segmenter(**options)
@@ -477,14 +476,8 @@ def _batches(
 
         made = NodeSegmenter(levels.split(","), **options, pooling=pooling or "tokens")
     changes.cut_by(made)
-    choice: dict[str, Any] = {
-        "choose": changes.rows,
-        "skip": changes.unread,
-        "kept": changes.columns,
-        "ids": ids,
-        "merge": changes.merge,
-        "few": changes.has_documents,
-    }
+    choice: dict[str, Any] = {"choose": changes.rows, "skip": changes.unread, "kept": changes.columns, "ids": ids}
+    choice |= {"merge": changes.merge, "few": changes.has_documents}
     for out, bytes_ in segmented(made, inputs, kind, reading, shares, tell, **choice):
         lost = [error.row for error in out.errors if not isinstance(error, PartialRowError)]
         tell.count += len(lost)

@@ -543,7 +543,7 @@ def questions_from(
                 source = where or "the documents"
                 first = ", ".join(repr(each)[:30] for each in ids[:3])
                 raise ValueError(
-                    f"{at}: document {str(key)!r:.80} is not an id in {source}; name one of its {len(ids)}: {first}"
+                    f"{at}: document {str(key)!r:.80} is not an id in {source}; name one of these {len(ids)}: {first}"
                     f"{' ...' if len(ids) > 3 else ''}"
                 )
             document = places[str(key)]
@@ -682,8 +682,8 @@ def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str
                         more = len(row.get(None) or ())
                         held = sum(value is not None for key, value in row.items() if key is not None) + more
                         raise ValueError(
-                            f"{file}: row {number}, which ends in line {reader.line_num}, must have as many fields as "
-                            f"the first row, {len(reader.fieldnames or [])}; got {held}"
+                            f"{file}: row {number}, which ends in line {reader.line_num}, has {held} fields, but the "
+                            f"header has {len(reader.fieldnames or [])}: put a field that has a comma in double quotes"
                         )
                     yield number, row
             except csv.Error as error:

@@ -250,14 +250,10 @@ class IndexWriter:
             name = f"removed-{generation:06d}.npy"
             save_array(folder / name, np.flatnonzero(self.removed))
             manifest["files"][name] = checksum(folder / name)
-        manifest["ids"] = "uuid" if self.uuids else None
-        manifest["terms"] = self.terms
-        manifest["notes"] = dict(self.user_data)
+        manifest |= {"ids": "uuid" if self.uuids else None, "terms": self.terms, "notes": dict(self.user_data)}
+        manifest["late_chunking"] = bool(self.late_chunking)
         if self.pooling:
             manifest["pooling"] = self.pooling
-        manifest.pop("late_chunking", None)
-        if self.late_chunking:
-            manifest["late_chunking"] = True
         self._calibrate()
         manifest.pop("levels", None)
         if self.calibration:

@@ -53,12 +53,14 @@ def check_names(metadata_columns: Sequence[str]) -> None:
         said = f"got {metadata_columns!r:.80}: write metadata_columns=[{metadata_columns!r}]"
         raise TypeError(f"metadata_columns must be a list of columns; {said}")
     taken = [name for name in metadata_columns if name in _OWN]
-    if taken or len(set(metadata_columns)) < len(metadata_columns):
+    if taken:
         raise ValueError(
-            "metadata_columns must name each column once and none of the chunks' own; got "
-            f"{', '.join(metadata_columns)}; chunks have {', '.join(column.name for column in COLUMNS)}: rename the "
-            "column first"
+            f"metadata_columns must not name a column that all chunks may have; got {taken[0]!r}: rename this column "
+            "of the documents first"
         )
+    twice = [name for at, name in enumerate(metadata_columns) if name in metadata_columns[:at]]
+    if twice:
+        raise ValueError(f"metadata_columns must name each column once; got {twice[0]!r} twice: leave one out")
 
 
 def with_kept(table: pa.Table, kept: dict[str, Any], first_document: int) -> pa.Table:

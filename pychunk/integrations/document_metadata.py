@@ -22,7 +22,8 @@ def keys_of(options: dict[str, Any]) -> dict[str, str]:
     keys = columns_by_role(options.pop("columns", None))
     if "text" in keys:
         raise ValueError(
-            f"columns has the role 'text' with {keys['text']!r}: leave it out; the text is that of the document"
+            f"columns must not name the text, which each document holds itself; got text={keys['text']!r:.80}: leave "
+            "it out"
         )
     for name, key in keys.items():
         if not isinstance(key, str):

@@ -151,7 +151,8 @@ def view_of(
             )
         if other.documents != chunks.documents:
             raise ValueError(
-                f"against must be of the same {chunks.documents} documents; got chunks of {other.documents}"
+                "against must have chunks of the same documents; the number of documents must be "
+                f"{chunks.documents}, got {other.documents}"
             )
     if len(batches) > 4:
         raise ValueError(f"a page has room for four methods side by side; got {len(batches)}: leave some out")

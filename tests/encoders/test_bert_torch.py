@@ -361,8 +361,8 @@ def _missing(graph: Any) -> None:
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
-        (_other_heads, "its node 'encoder.layer.1.mixed' differs"),
-        (_other_pooler, "its node 'pooled' differs"),
+        (_other_heads, "its node 'encoder.layer.1.mixed' is not as export"),
+        (_other_pooler, "its node 'pooled' is not as export"),
         (_without_nodes, "it has no node Attention"),
         (_one_more, "it has 32 nodes, not 31"),
         (_other_token, "its constant 'first_token' differs"),

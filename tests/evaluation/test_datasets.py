@@ -191,7 +191,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     assert [question.document for question in found.questions] == [1, -1]
     assert len(datasets.load(tmp_path, limit=1).documents) == 2
     write_jsonl(questions, [{"question": "1?", "answers": ["e"], "document": 9}])
-    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*; name one of its 2: '7', '8'"):
+    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*; name one of these 2: '7', '8'"):
         datasets.questions_of(questions, documents)
     write_jsonl(documents, [{"id": 7, "text": "seven"}] * 2)
     with pytest.raises(ValueError, match="each id once; got '7' twice"):
@@ -314,8 +314,8 @@ def test_wikipedia_data(data: Path) -> None:
             r"questions.csv, line 2: ',' expected after '\"': inside a quoted field",
         ),
         ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: inside a quoted field"),
-        ("What?,a,b\n", "row 1, which ends in line 2, must have as many fields as the first row, 2; got 3"),
-        ("What?\n", "row 1, which ends in line 2, must have as many fields as the first row, 2; got 1"),
+        ("What?,a,b\n", "row 1, which ends in line 2, has 3 fields, but the header has 2"),
+        ("What?\n", "row 1, which ends in line 2, has 1 fields, but the header has 2"),
     ],
 )
 def test_a_stray_quote_swallows_no_question(tmp_path: Path, rows: str, said: str) -> None:

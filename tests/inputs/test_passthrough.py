@@ -27,11 +27,8 @@ def test_columns_keep_their_types() -> None:
     ("names", "message"),
     [
         ("year", r"must be a list of columns; got 'year': write metadata_columns=\['year'\]"),
-        (["year", "year"], "must name each column once and none of the chunks' own; got year, year"),
-        (
-            ["chunk_index"],
-            "none of the chunks' own; got chunk_index; chunks have document_index, .*: rename the column first",
-        ),
+        (["year", "year"], "must name each column once; got 'year' twice: leave one out"),
+        (["chunk_index"], "must not name a column that all chunks may have; got 'chunk_index': rename this column"),
     ],
 )
 def test_names_are_checked_whatever_the_documents(names: Sequence[str], message: str) -> None:

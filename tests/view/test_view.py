@@ -238,7 +238,7 @@ def test_what_a_page_refuses() -> None:
     chunks = pychunk.segment(["One. Two."], "sentence")
     with pytest.raises(TypeError, match="ChunkBatch"):
         chunks.view(against=["pic"])
-    with pytest.raises(ValueError, match="same 1 documents"):
+    with pytest.raises(ValueError, match="the number of documents must be 1, got 2"):
         chunks.view(against=pychunk.segment(["a", "b"]))
     with pytest.raises(ValueError, match="four methods"):
         chunks.view(against=[chunks] * 4)

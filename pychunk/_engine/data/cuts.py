@@ -135,5 +135,5 @@ class Cuts:
                 got = f"lists of scores for {self.score.documents} of {len(counts)} documents"
                 if self.score.documents == len(counts):
                     row = int(np.flatnonzero(self.score.counts != wanted)[0])
-                    got = f"{self.score.counts[row]} for the {wanted[row]} of document {row + first_row}"
+                    got = f"{self.score.counts[row]} scores for document {row + first_row}, which needs {wanted[row]}"
                 raise ValueError(f"cuts must hold one score for each {of}; got {got}")

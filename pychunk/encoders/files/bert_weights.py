@@ -139,7 +139,7 @@ def _compare(model: onnx.ModelProto, found: BertWeights) -> None:
     )
     for ours, theirs in zip(expected.graph.node, model.graph.node, strict=False):
         if ours != theirs:
-            raise ValueError(f"its node {(theirs.name or theirs.op_type)!r} differs from {ours.name!r} there")
+            raise ValueError(f"its node {(theirs.name or theirs.op_type)!r} is not as export writes it")
     if len(expected.graph.node) != len(model.graph.node):
         raise ValueError(f"it has {len(model.graph.node)} nodes, not {len(expected.graph.node)}")
     for part in ("input", "output"):

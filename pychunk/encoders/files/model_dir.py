@@ -105,7 +105,7 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
             f"{_head(facts, task) or ', so name or export such a model'}"
         )
     for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
-        check(path / name, expected, "get or export the model again, or install pychunk again where it came with it")
+        check(path / name, expected, "get or export the model again; if it came with pychunk, install pychunk again")
     return facts
 
 

@@ -82,9 +82,15 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
     if roles.count(IDS) != 1 or len(set(roles)) != len(roles):
         names = ", ".join(repr(name) for name, _, _ in found) or "none"
         raise ValueError(
-            f"{path} cannot be an encoder here: one of its inputs must be token ids; it has {names}: export it again"
+            f"{path} cannot be an encoder here: exactly one input must be token ids, and at most one each a mask and "
+            f"token types; by their names, it has {_counted(roles)} among {names}: export it with other inputs"
         )
     return inputs
+
+
+def _counted(roles: Sequence[str]) -> str:
+    """Return the number of inputs of each role, in words."""
+    return ", ".join(f"{roles.count(role)} as {role}" for role in dict.fromkeys(roles)) or "none"
 
 
 def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:

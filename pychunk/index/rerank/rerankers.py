@@ -116,15 +116,15 @@ def load(model: str | Path | Function, runtime: str | ModelPlacement = "onnxrunt
 
         return CustomReranker(Logprob() if model == "logprob" else Listwise())
     remedy = (
-        "rerank takes an exported cross-encoder for relevance (pychunk export of a ...ForSequenceClassification, or "
-        "pychunk model get reranker), 'features', 'logprob', 'listwise', or a function"
+        "pass a cross-encoder for relevance (pychunk export of a ...ForSequenceClassification, or pychunk model get "
+        "reranker), 'features', 'logprob', 'listwise', or a function"
     )
     if model == "static":
-        raise ValueError(f"{remedy}; 'static' does not score relevance")
+        raise ValueError(f"rerank: 'static' does not score relevance: {remedy}")
     try:
         return CrossEncoder(registry.relevance_model(model, runtime))
     except ValueError as error:
-        raise ValueError(f"{error}; {remedy}") from error
+        raise ValueError(f"rerank: {error}; {remedy}") from error
 
 
 def reranked(

@@ -42,7 +42,8 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
             column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
         except (pa.ArrowException, OverflowError) as error:
             raise ValueError(
-                f"metadata {name!r} must be values of one type that Arrow knows: {error}; make a string of each"
+                f"metadata {name!r} must be values of one type that Arrow knows; make a string of each value (Arrow: "
+                f"{error})"
             ) from error
         if documents is not None and len(column) != documents:
             raise ValueError(

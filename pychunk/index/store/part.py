@@ -480,6 +480,6 @@ def slices(rows: Rows, size: int) -> Iterable[Rows]:
 def _expect(path: Path, found: float, expected: int) -> None:
     if found != expected:
         raise ValueError(
-            f"{path} is damaged: it holds {found:,g} rows instead of {expected:,}; restore it from a copy, or build "
-            "the index again"
+            f"{path} is damaged: it must have {expected:,} whole rows; it has {found:,g}: restore it from a copy, or "
+            "build the index again"
         )

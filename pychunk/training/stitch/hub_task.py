@@ -140,16 +140,14 @@ def _read(line: str, where: str) -> tuple[dict[str, str], Row]:
     given = found.get("answers")
     if not isinstance(given, list) or not given:
         raise ValueError(
-            f"{where}: answers must be a list of plans [low, high] with which a search finds the answer; got "
-            f"{given!r:.80}"
+            f"{where}: answers must be a list of plans such as ['sentence', 'section'] with which a search finds the "
+            f"answer; got {given!r:.80}"
         )
     answers = [_plan(each) for each in given]
     label = _plan(found.get("label", given[0]))
     if label is None or None in answers:
         wrong = next((own for own, plan in zip(given, answers, strict=True) if plan is None), found.get("label"))
-        raise ValueError(
-            f"{where}: a plan must be [low, high], two of {', '.join(LEVELS)}, the finer first; got {wrong!r:.80}"
-        )
+        raise ValueError(f"{where}: a plan must be a pair of {', '.join(LEVELS)}, the finer first; got {wrong!r:.80}")
     traces = found.get("traces", [])
     if not isinstance(traces, list) or not all(isinstance(each, str) and each.strip() for each in traces):
         raise ValueError(f"{where}: traces must be a list of texts that are not blank; got {traces!r:.80}")
