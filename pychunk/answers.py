@@ -218,7 +218,7 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
             )
     for row, (text, each) in enumerate(zip(texts, given, strict=True)):
         if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"question {row} must be a text; got {text!r:.80}")
+            raise ValueError(f"question {row} must be a text that is not blank; got {text!r:.80}")
         if each is None:
             continue
         bare = [] if isinstance(each, str) else [one for one in each if isinstance(one, str) and one.strip()]

@@ -123,7 +123,7 @@ def load(
     if where.suffix in _QUESTIONS:
         return questions_of(where, limit=limit)
     raise ValueError(
-        f"{where} is not a dataset: looked for .json (SQuAD, questions), .jsonl, .csv or .parquet; got {where.suffix!r}"
+        f"{where} is not a dataset: it must be .json (SQuAD, questions), .jsonl, .csv or .parquet; got {where.suffix!r}"
     )
 
 
@@ -163,7 +163,7 @@ def _load_folder(folder: Path, limit: int | None) -> Dataset:
         if "question" in columns and {"answers", "answer", "spans"} & set(columns):
             return questions_of(table, limit=limit)
         raise ValueError(
-            f"{table} is not a dataset: looked for the columns {sorted(_REFERENCE_COLUMNS)}, {sorted(_PAGE_COLUMNS)}, "
+            f"{table} is no dataset: it must have the columns {sorted(_REFERENCE_COLUMNS)}, {sorted(_PAGE_COLUMNS)}, "
             f"or question with answers, answer or spans; got {columns}"
         )
     if (folder / "questions.jsonl").exists():
@@ -172,7 +172,7 @@ def _load_folder(folder: Path, limit: int | None) -> Dataset:
     if len(files) == 1:
         return load(files[0], limit)
     raise ValueError(
-        f"{folder} is not a dataset: looked for questions.csv, questions.jsonl or one .json, .jsonl or .parquet file; "
+        f"{folder} is no dataset: it must have questions.csv, questions.jsonl or one .json, .jsonl or .parquet file; "
         f"found {', '.join(file.name for file in files) or 'none of them'}"
     )
 
@@ -188,7 +188,7 @@ def squad(path: str | Path, limit: int | None = None) -> Dataset:
     content = _json(file)
     if not isinstance(content, dict) or "data" not in content:
         got = sorted(content) if isinstance(content, dict) else type(content).__name__
-        raise ValueError(f"{file} is not SQuAD: looked for the key 'data'; got {got}")
+        raise ValueError(f"{file} is not SQuAD: it must have the key 'data'; got {got}")
     ids, documents, questions, astray = [], [], [], 0
     titles = [str(article.get("title", "")).replace("_", " ") for article in content["data"]]
     for number, article in enumerate(content["data"]):
@@ -632,10 +632,10 @@ def _question_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     elif file.suffix == ".json":
         rows = _json(file)
         if not isinstance(rows, list):
-            raise ValueError(f"{file}: looked for a list of questions, or SQuAD's 'data'; got {type(rows).__name__}")
+            raise ValueError(f"{file} must have a list of questions, or SQuAD's key 'data'; got {type(rows).__name__}")
         for number, each in enumerate(rows, 1):
             if not isinstance(each, dict):
-                raise ValueError(f"{file} entry {number}: looked for an object with 'question'; got {each!r:.80}")
+                raise ValueError(f"{file} entry {number} must be an object with the key 'question'; got {each!r:.80}")
             yield f"{file} entry {number}", each
     else:
         for number, each in _json_rows(file, {"question"}):
@@ -657,8 +657,10 @@ def _json_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, An
                 except ValueError as error:
                     raise ValueError(f"{file} line {number} is not JSON: {error}; correct the line") from None
                 if not isinstance(row, dict) or not needed <= set(row):
-                    got = sorted(row) if isinstance(row, dict) else type(row).__name__
-                    raise ValueError(f"{file} line {number}: looked for the keys {sorted(needed)}; got {got}")
+                    got = f"the keys {sorted(row)}" if isinstance(row, dict) else f"a {type(row).__name__}"
+                    raise ValueError(
+                        f"{file} line {number} must be a JSON object with the keys {sorted(needed)}; got {got!s:.200}"
+                    )
                 yield number, row
 
 

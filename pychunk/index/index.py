@@ -244,7 +244,10 @@ class Index:
             except ValueError as error:
                 if encoder is not None:
                     raise
-                raise ValueError(f"{store.folder} names an encoder that cannot be loaded: {error}") from None
+                raise ValueError(
+                    f"{store.folder} has vectors of an encoder that cannot be loaded ({error}): restore it, or pass "
+                    "encoder= with its folder"
+                ) from None
             if made.fingerprint != facts["fingerprint"]:
                 raise ValueError(
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "

@@ -39,12 +39,13 @@ def check_levels(levels: Sequence[Any]) -> tuple[Level, ...]:
     windows = [level for level in found if isinstance(level, int)]
     named = [level for level in found if isinstance(level, str)]
     places = [len(NAMES) - 1.5 if isinstance(level, int) else NAMES.index(level) for level in found]
-    if places != sorted(places) or windows != sorted(set(windows)) or len(named) > len(set(named)):
-        raise ValueError(f"levels must go from fine to coarse, each once: {_known()}; got {_told(levels)}")
     if windows:
         _check_nested(named, BY_TOKENS, "windows of tokens can be combined")
     elif "page" in named:
         _check_nested(named, BY_PAGE, "level 'page' can be combined")
+    if places != sorted(places) or windows != sorted(set(windows)) or len(named) > len(set(named)):
+        order = f"{', '.join(NAMES[:-1])}, numbers of tokens from small to large, {NAMES[-1]}"
+        raise ValueError(f"levels must go from fine to coarse, each once: {order}; got {_told(levels)}")
     return found
 
 
@@ -67,7 +68,9 @@ def _check_nested(named: list[str], fit: tuple[str, ...], which: str) -> None:
     others = [level for level in named if level not in fit]
     if others:
         own = ", ".join(level for level in fit if level != "page")
-        raise ValueError(f"levels must be nested: {which} only with {own}; got {', '.join(others)} in addition")
+        raise ValueError(
+            f"levels must be nested: {which} only with {own}; got {', '.join(others)} in addition: leave it out"
+        )
 
 
 def _level(level: Any) -> Level:

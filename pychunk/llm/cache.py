@@ -91,8 +91,8 @@ class Cache:
                 return work(self._opened())
             except (sqlite3.Error, OSError) as error:
                 raise LLMError(
-                    f"the cache of answers, {self.path}, cannot be used: {error}; free its disk, or name another file "
-                    "by cache=; answers so far are kept"
+                    f"the cache of answers, {self.path}, cannot be used: {error}; name another file by cache=, or make "
+                    "room on its disk if it is full"
                 ) from error
 
     def _opened(self) -> sqlite3.Connection:

@@ -55,7 +55,7 @@ def test_squad_keeps_answerable_questions_and_their_paragraphs(tmp_path: Path) -
 
 def test_another_json_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"rows": []}')
-    with pytest.raises(ValueError, match=r"looked for the key 'data'; got \['rows'\]"):
+    with pytest.raises(ValueError, match=r"must have the key 'data'; got \['rows'\]"):
         datasets.load(tmp_path / "other.json")
 
 
@@ -201,7 +201,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"text": "a"}, r"line 1: looked for the keys \['question'\]; got \['text'\]"),
+        ({"text": "a"}, r"line 1 must be a JSON object with the keys \['question'\]; got the keys \['text'\]"),
         ({"question": "1?", "answers": ["a"]}, r"line 1: 'document' must be the text, or an id of --documents"),
         ([1], "got list"),
         ({"question": "1?", "document": "a"}, "'answers' must be .*; got None"),
@@ -218,13 +218,13 @@ def test_jsonl_of_another_kind_is_refused(tmp_path: Path, row: Any, problem: str
 def test_what_is_no_dataset_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no dataset at nowhere"):
         datasets.load("nowhere")
-    with pytest.raises(ValueError, match=r"looked for questions\.csv.*; found none of them"):
+    with pytest.raises(ValueError, match=r"must have questions\.csv.*; found none of them"):
         datasets.load(tmp_path)
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(ValueError, match=r"looked for \.json .*; got '\.txt'"):
         datasets.load(tmp_path / "notes.txt")
     write_csv(tmp_path / "questions.csv", [{"q": "1?"}])
-    with pytest.raises(ValueError, match=r"looked for the columns .*; got \['q'\]"):
+    with pytest.raises(ValueError, match=r"must have the columns .*; got \['q'\]"):
         datasets.load(tmp_path)
     with pytest.raises(ValueError, match="limit must be at least 1; got 0"):
         datasets.load(tmp_path, limit=0)

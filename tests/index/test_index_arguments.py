@@ -62,7 +62,9 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
     with Index.create(tmp_path / "x", encoder=moved) as index:
         index.add(pychunk.segment("A cat.", "sentence", vectors="sentence", encoder=moved))
     shutil.rmtree(moved)
-    with pytest.raises(ValueError, match=r"/x names an encoder that cannot be loaded: unknown encoder .*/encoder'"):
+    with pytest.raises(
+        ValueError, match=r"/x has vectors of an encoder that cannot be loaded .unknown encoder .*/encoder'"
+    ):
         Index.open(tmp_path / "x")
 
 

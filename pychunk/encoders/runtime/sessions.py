@@ -80,17 +80,12 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
         inputs.append(Input(name, role, dtypes[kind]))
     roles = [each.role for each in inputs]
     if roles.count(IDS) != 1 or len(set(roles)) != len(roles):
-        names = ", ".join(repr(name) for name, _, _ in found) or "none"
+        names = ", ".join(f"{each.name!r} ({each.role})" for each in inputs) or "none"
         raise ValueError(
-            f"{path} cannot be an encoder here: exactly one input must be token ids, and at most one each a mask and "
-            f"token types; by their names, it has {_counted(roles)} among {names}: export it with other inputs"
+            f"{path} cannot be an encoder here: one input must be token ids, and at most one each the mask and the "
+            f"token types; by their names, it has {names}: export it without the others"
         )
     return inputs
-
-
-def _counted(roles: Sequence[str]) -> str:
-    """Return the number of inputs of each role, in words."""
-    return ", ".join(f"{roles.count(role)} as {role}" for role in dict.fromkeys(roles)) or "none"
 
 
 def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted: str | None) -> tuple[str, int, int]:

@@ -43,10 +43,10 @@ def fault(manifest: Any) -> str | None:
     stored = [own["file"] for own in manifest["stored"].values()]
     for name in (*parts, *stored, *manifest["files"]):  # The manifest may be malicious and name files of others.
         if not OWN.fullmatch(name) or name.startswith("part-") != (name in parts):
-            return f"it names {name!r:.200}"
+            return f"it names {name!r:.200}, which cannot be a file of this index"
     for name in (name for part in manifest["parts"] for name in part["files"]):
         if not _PLAIN.fullmatch(name):
-            return f"it names {name!r:.200}"
+            return f"it names {name!r:.200}, which cannot be a file of this index"
     known = manifest["files"]
     for name, own in manifest["stored"].items():
         if own["file"] not in known:

@@ -372,8 +372,11 @@ class Part:
             for name, empty in (("parent", -1), ("subtree", 1), ("chunk_index", 0))
         )
         most = 1 << 31
-        if ((parent >= chunk) | (parent < -1) | (size < 1) | (size > most) | (chunk < 0) | (chunk > most)).any():
-            raise ValueError(damaged(self.blocks[CHUNKS].path, "the parent of a chunk is not before it"))
+        wrong = (parent >= chunk) | (parent < -1) | (size < 1) | (size > most) | (chunk < 0) | (chunk > most)
+        if wrong.any():
+            row = int(wrong.argmax())
+            found = f"chunk {chunk[row]} has the parent {parent[row]}, which must be before it, and {size[row]} chunks"
+            raise ValueError(damaged(self.blocks[CHUNKS].path, f"{found} in its subtree"))
 
     def checked(self, names: Iterable[str], row: int) -> Callable[[int], None]:
         """Check the columns of the record batch that contains a row, except for the bytes of its texts.

@@ -286,7 +286,7 @@ def test_a_chunk_that_hangs_on_itself_is_refused(tmp_path: Path) -> None:
         path.write_bytes(data.replace(numbers.tobytes(), bad.tobytes(), 1))
         assert path.read_bytes() != data
         with_right_checksums(folder)
-        with pytest.raises(ValueError, match=f"{path} is damaged.*the parent of a chunk is not before it"):
+        with pytest.raises(ValueError, match=f"{path} is damaged.*which must be before it"):
             Index.open(folder).search("raw", expansion=Expansion("section", parents=True))
 
 
