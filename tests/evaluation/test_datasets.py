@@ -203,7 +203,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     [
         ({"text": "a"}, r"line 1 must be a JSON object with the keys \['question'\]; got the keys \['text'\]"),
         ({"question": "1?", "answers": ["a"]}, r"line 1: 'document' must be the text, or an id of --documents"),
-        ([1], "got list"),
+        ([1], "got a list"),
         ({"question": "1?", "document": "a"}, "'answers' must be .*; got None"),
     ],
 )
@@ -221,7 +221,7 @@ def test_what_is_no_dataset_is_refused_with_what_was_looked_for(tmp_path: Path) 
     with pytest.raises(ValueError, match=r"must have questions\.csv.*; found none of them"):
         datasets.load(tmp_path)
     (tmp_path / "notes.txt").write_text("")
-    with pytest.raises(ValueError, match=r"looked for \.json .*; got '\.txt'"):
+    with pytest.raises(ValueError, match=r"must be \.json .*; got '\.txt'"):
         datasets.load(tmp_path / "notes.txt")
     write_csv(tmp_path / "questions.csv", [{"q": "1?"}])
     with pytest.raises(ValueError, match=r"must have the columns .*; got \['q'\]"):
