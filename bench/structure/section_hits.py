@@ -1,19 +1,25 @@
 """Questions about sections of Wikipedia articles, found with and without the context around a hit.
 
-A question is an article's title and a heading, whose line is not in the text. The answer is the section under it. All
-ways search the same chunks of method `structure` and return the same number of words: hits in order, no chunk twice,
-each hit with as much of its passages as fits. `Expansion(max_words=)` chooses among subtrees and sections. Recall is
-the share of the section's characters that is returned. "Merged" returns a whole section if at least half of its chunks
-are among the hits (auto-merging).
+A question is an article's title and a heading, whose line is not in the text. The answer is the section under it. For
+each method, all ways search the same chunks and return the same number of words: hits in order, no chunk twice, each
+hit with as much of its passages as fits. `Expansion(max_words=)` chooses among subtrees and sections. Recall is the
+share of the section's characters that is returned. "Merged" returns a whole section if at least half of its chunks are
+among the hits (auto-merging).
 
 Weighted precision at 3 and 5 refers to the first chunks that a reader gets, each as relevant as its share in the
 section (pychunk/evaluation/measures/quality_counts.py). A chunk of another section of the article has its parent,
 because headings of Wikipedia's articles have one level here.
+
+No model runs for `autochunker`; the server of the tests answers by scripts. `autochunker:paragraph` makes each
+paragraph a chunk, with the heading above it. `autochunker:section` groups up to four paragraphs of a section.
+`autochunker:tests` is the tests' own script, which groups four headings or paragraphs, also of several sections.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -30,12 +36,14 @@ from pychunk.evaluation.measures import intervals, quality_counts
 from pychunk.index import Bm25, Expansion
 from pychunk.index.search.expansion import within
 from pychunk.index.search.hits import Hit, Passage
+from pychunk.llm import LLM
 from pychunk.training.corpus import part_of
-from pychunk.training.section_questions import Question, Sections, section_questions
+from pychunk.training.section_questions import MARK, Question, Sections, section_questions
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.inputs import add_data
+from tests.helpers.llm_server import Answer, Server
 
 WAYS: dict[str, Any] = {"plain": 0, "neighbours": 1, "subtree": "subtree", "section": "section"}
 MERGED = "merged"
@@ -47,6 +55,17 @@ RECALL = "recall within 1,000 words"
 MEASURES = (RECALL, *(f"weighted precision at {k}" for k in FIRST))
 #: The number of queries searched at a time.
 BATCH = 256
+#: The methods by the names of `--methods`, with their options.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "structure": ("structure", {}),
+    "topic": ("topic", {}),
+    "topic:size=150": ("topic", {"size": 150}),
+    "autochunker:paragraph": ("autochunker", {}),
+    "autochunker:section": ("autochunker", {}),
+    "autochunker:tests": ("autochunker", {}),
+}
+#: The most units that a script groups, a heading not counted. The tests' own script has no entry.
+GROUPS = {"autochunker:paragraph": 1, "autochunker:section": 4}
 
 
 def arguments() -> argparse.Namespace:
@@ -55,6 +74,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--questions", type=int, default=3000, metavar="N", help="drawn with a seed (default: 3000)")
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of those set apart; 0: all (default)")
     parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="default: all")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/sections.json")
     return parser.parse_args()
 
@@ -90,6 +110,35 @@ def merge(hits: Sequence[Hit], whole: Sequence[Hit]) -> list[Hit]:
         own = passages(full)
         made.append(full if 2 * counts[hit.document_index, own[0].chunk_index] >= len(own) else hit)
     return made
+
+
+def grouping(most: int) -> Answer:
+    """Return a script that groups at most this many units after each heading, together with the heading."""
+
+    def answer(kind: str, units: list[tuple[int, str]], body: dict[str, Any]) -> str:
+        groups: list[list[int]] = []
+        held = most
+        for number, text in units:
+            heading = text.strip() == MARK
+            if heading or held == most:
+                groups.append([number, number])
+                held = 0
+            groups[-1][1] = number
+            held += not heading
+        return json.dumps({"chunks": groups, "noise": []})
+
+    return answer
+
+
+def segmented(name: str, data: Sections) -> pychunk.ChunkBatch:
+    """Return the chunks of all documents by a method of :data:`METHODS`, each with the vectors of its sentences."""
+    method, options = METHODS[name]
+    with contextlib.ExitStack() as stack:
+        if method == "autochunker":
+            server = stack.enter_context(Server(answer=grouping(GROUPS[name]) if name in GROUPS else None))
+            options = {**options, "llm": LLM(server.url, "script", cache=False)}
+        made = pychunk.Segmenter(method, vectors="sentence", **options)
+        return made(data.documents, columns={"blocks": data.blocks})
 
 
 def measured(data: Sections, index: pychunk.Index) -> dict[str, dict[str, np.ndarray]]:
@@ -148,47 +197,64 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
     return f"{mean} ({low} to {high})"
 
 
+def by_method(name: str, data: Sections) -> tuple[float, dict[str, dict[str, np.ndarray]]]:
+    """Return the mean number of words of the chunks of a method, and :func:`measured` of their index."""
+    chunks = segmented(name, data)
+    words = float(np.mean([len(text.split()) for text in chunks.texts]))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pychunk.Index.create(Path(folder) / "index", bm25=Bm25(stemmer="english", k1=0.9, b=0.4)) as index,
+    ):
+        index.add(chunks)
+        found = measured(data, index)
+        index.close(discard=True)
+    return words, found
+
+
+def rows_of(name: str, measure: str, found: dict[str, dict[str, np.ndarray]]) -> Iterator[dict[str, Any]]:
+    """Print and yield a row for each way, with the paired differences from other ways."""
+    for way, values in found.items():
+        cell = intervals.interval(values[measure])._asdict()
+        minus = {
+            f"minus {other}": intervals.paired(values[measure], found[other][measure])._asdict()
+            for other in ("plain", "neighbours", MERGED)
+            if other != way
+        }
+        told = "".join(f"  {key} {shown(value, '+')}" for key, value in minus.items())
+        print(f"  {name:21} {way:10} {shown(cell)}{told}", flush=True)
+        yield {"method": name, "way": way, measure.split(" within")[0]: cell, **minus}
+
+
 def main() -> None:
-    """Print the table with paired differences, and save it."""
+    """Print the tables with paired differences, and save them."""
     options = arguments()
     table = pq.read_table(Path(options.data) / "wiki" / "articles.parquet", columns=["id", "title", "text"])
     rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == options.split and row["text"]]
     rows = rows[: options.articles or None]
     data = section_questions([row["title"] for row in rows], [row["text"] for row in rows], options.questions)
-    print(f"{len(data.questions):,} questions about {len(rows):,} articles, {WORDS:,} words handed over")
-    made = pychunk.Segmenter("structure", vectors="sentence")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        pychunk.Index.create(Path(folder) / "index", bm25=Bm25(stemmer="english", k1=0.9, b=0.4)) as index,
-    ):
-        index.add(made(data.documents, columns={"blocks": data.blocks}))
-        found = measured(data, index)
-        index.close(discard=True)
-    tables: dict[str, list[dict[str, Any]]] = {}
-    for measure in MEASURES:
-        print(measure)
-        tables[measure] = []
-        for name, values in found.items():
-            cell = intervals.interval(values[measure])._asdict()
-            minus = {
-                f"minus {other}": intervals.paired(values[measure], found[other][measure])._asdict()
-                for other in ("plain", "neighbours", MERGED)
-                if other != name
-            }
-            tables[measure].append({"way": name, measure.split(" within")[0]: cell, **minus})
-            told = "".join(f"  {key} {shown(value, '+')}" for key, value in minus.items())
-            print(f"  {name:12} {shown(cell)}{told}")
+    print(f"{len(data.questions):,} questions about {len(rows):,} articles, {WORDS:,} words handed over", flush=True)
+    tables: dict[str, list[dict[str, Any]]] = {measure: [] for measure in MEASURES}
+    sizes = []
+    for name in options.methods:
+        words, found = by_method(name, data)
+        print(f"{name}: {words:.1f} words a chunk", flush=True)
+        sizes.append({"method": name, "words a chunk": round(words, 1)})
+        for measure in MEASURES:
+            print(measure)
+            tables[measure] += rows_of(name, measure, found)
     if options.save:
         record.save(
             options.save,
             "Sections of articles found with the text around a hit",
-            tables,
+            {"articles": len(rows), "questions": len(data.questions), **tables, "chunks": sizes},
             about=(
                 "Each question consists of an article's title and the heading of one of its sections; a mark replaces "
-                "the headings in the text. Recall is the share of the section's characters that a hybrid search over "
-                "chunks of method `structure` returns. For weighted precision, each of the first chunks that a reader "
-                "gets counts 4 if it is in the section, and 1 if it is in another section of the article. Differences "
-                "are paired."
+                "the headings in the text. Recall is the share of the section's characters that a hybrid search "
+                "returns. For weighted precision, each of the first chunks that a reader gets counts 4 if at least "
+                "90 % of it is in the section, 3 if at least half is, 2 for less, and 1 if it is in another section of "
+                "the article. Differences are paired. A script answers for the model of `autochunker`. By `paragraph`, "
+                "each paragraph is a chunk, with the heading above it. By `section`, up to four paragraphs of a "
+                "section are a chunk. By `tests`, four headings or paragraphs are a chunk, also of several sections."
             ),
             packages=("faiss-cpu", "PyStemmer"),
             encoder=record.shipped(),
