@@ -11,6 +11,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -98,13 +99,20 @@ def _git(*arguments: str) -> str:
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of Python, pychunk and the installed packages."""
-    found = {"python": platform.python_version(), "pychunk": pychunk.__version__}
+    found = {"python": platform.python_version(), "pychunk": pychunk.__version__ or _source_version()}
     for name in (*ALWAYS, *packages):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def _source_version() -> str:
+    """Return the version of the checkout, for a package that is not installed and so does not know its version."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found = re.search(r'^version = "(.*)"', project, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def machine() -> str:
