@@ -61,12 +61,12 @@ def _pic() -> Iterator[Figure]:
         yield Figure(f"Hits@5, {shown}", paper, "pic_squad", "methods", {"name": name}, "recipe hits@5")
     yield Figure("Hits@5, propositions", "0.560", "python bench/papers/pic_answers.py table4")
     for shown, name, paper in [
-        ("of another document", "summary of another document", "0.491"),
+        ("another document's summary", "summary of another document", "0.491"),
         ("one sentence", "one sentence", "0.492"),
         ("the mean vector", "mean of the sentences", "0.503"),
     ]:
         row = {"name": name}
-        yield Figure(f"Hits@5, PIC, summary: {shown}", paper, "pic_squad", "summaries", row, "recipe hits@5")
+        yield Figure(f"Hits@5, PIC by {shown}", paper, "pic_squad", "summaries", row, "recipe hits@5")
     yield Figure("Hits@20, PIC", "0.670", "pic_squad", "methods", {"name": "PIC, extractive"}, "recipe hits@20")
     for column, paper in (("top 5", "0.607"), ("top 20", "0.579"), ("hold the answer", "0.658")):
         found = {"found by": "recipe"}
@@ -126,16 +126,16 @@ def _smartchunk() -> Iterator[Figure]:
     asked = "Questions as asked"
     for shown, name, paper in [
         ("with the planner", "learned", "0.829"),
-        ("all levels, no planner", "sentence to document", "0.773"),
+        ("all levels, without a planner", "sentence to document", "0.773"),
         ("sentences alone", "sentence", "0.517"),
     ]:
         row = {"levels": name}
-        yield Figure(f"recall@5; here F1, {shown}", paper, "smartchunk", asked, row, "F1 within 500")
+        yield Figure(f"recall@5 / F1: {shown}", paper, "smartchunk", asked, row, "F1 within 500")
     for shown, name, paper in [
-        ("its planner; here `learned`", "learned", "0.820"),
-        ("MLP; here bag of words", "bag of words", "0.609"),
+        ("planner / `learned`", "learned", "0.820"),
+        ("MLP / bag of words", "bag of words", "0.609"),
     ]:
-        yield Figure(f"right plans, {shown}", paper, "smartchunk", asked, {"levels": name}, "right")
+        yield Figure(f"right plans: {shown}", paper, "smartchunk", asked, {"levels": name}, "right")
     learned = {"planner": "learned", "version": "as asked"}
     yield Figure("ms a plan", "848", "smartchunk", "Planners", learned, "ms a plan", ".1f")
     for shown, name, last, paper in [
@@ -145,14 +145,14 @@ def _smartchunk() -> Iterator[Figure]:
         ("RL", "grpo", 160, "0.356"),
     ]:
         table = "mean reward by step"
-        yield Figure(f"right plans; here reward, {shown}", paper, "stitch", table, {"step": last}, name)
+        yield Figure(f"right plans / mean reward: {shown}", paper, "stitch", table, {"step": last}, name)
     for shown, name, paper in [
         ("compressor", "compressor", "0.829"),
         ("summaries, encoded", "extractive summary, encoded", "0.861"),
         ("text, encoded", "first 128 words, encoded", "0.723"),
     ]:
         row = {"vectors": name}
-        yield Figure(f"recall@5; here sections, {shown}", paper, "compressor", "rows", row, "section found in 5")
+        yield Figure(f"recall@5 / sections in 5: {shown}", paper, "compressor", "rows", row, "section found in 5")
     yield Figure("accuracy of answers", "0.564", "pychunk eval --answer")
 
 
@@ -228,10 +228,10 @@ def mended(page: str) -> str:
         ValueError: The page does not have exactly one mark of each paper.
     """
     for paper in PAPERS:
-        own = re.compile(re.escape(mark(paper)) + r"\n\n?(\|.*\n)*")
+        own = re.compile(re.escape(mark(paper)) + r"\n+(\|.*\n)*\n*")
         if len(own.findall(page)) != 1:
             raise ValueError(f"the page must have one line {mark(paper)!r}")
-        page = own.sub(lambda _, paper=paper: f"{mark(paper)}\n\n{table(paper)}\n", page)
+        page = own.sub(lambda _, paper=paper: f"{mark(paper)}\n\n{table(paper)}\n\n", page)
     return page
 
 

@@ -12,6 +12,8 @@ BM25 and in vectors, so it is compared with contexts in BM25 alone, too. All dif
 intervals.
 
     python bench/retrieval/context_weights.py --save bench/results/context_weights.json
+
+`--articles N` measures only the weight of pychunk by dense search, on the sections of the first N test articles.
 """
 
 from __future__ import annotations
@@ -69,10 +71,13 @@ def weighed(weight: float) -> Iterator[None]:
         module.CONTEXTS = before
 
 
-def sections(data: Path, split: str, questions: int, mode: str) -> Measured:
-    """Return a function of (context, weight) that measures a search for the questions about sections."""
+def sections(data: Path, split: str, questions: int, mode: str, articles: int | None = None) -> Measured:
+    """Return a function of (context, weight) that measures a search for the questions about sections.
+
+    ``articles`` is the number of articles, the first of the split; None means all.
+    """
     table = pq.read_table(data / "wiki" / "articles.parquet", columns=["id", "title", "text"])
-    rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == split and row["text"]]
+    rows = [row for row in table.to_pylist() if part_of(str(row["id"])) == split and row["text"]][:articles]
     asked = section_questions([row["title"] for row in rows], [row["text"] for row in rows], questions)
     print(f"sections: {len(asked.questions):,} questions about {len(rows):,} articles, split {split}", flush=True)
     plain = pychunk.segment(asked.documents, "structure", columns={"blocks": asked.blocks}, vectors="sentence").table
@@ -172,34 +177,48 @@ def _print(row: dict[str, Any]) -> None:
     print(f"  {row['context']}, {row['weight']}: {cells}", flush=True)
 
 
+def _all(data: Path, count: int, limit: int | None) -> dict[str, list[dict[str, Any]]]:
+    """Print and return all tables."""
+    tables = dict[str, list[dict[str, Any]]]()
+    sets = {
+        "SQuAD": datasets.squad(data / "squad" / "dev-v2.0.json", limit),
+        "chunking evaluation": datasets.chunking_evaluation(data / "chunking_evaluation", limit),
+    }
+    for mode, weights in (("dense", WEIGHTS), ("hybrid", (0.0, CONTEXTS.weight))):
+        for split in ("validation", "test"):
+            own = (CONTEXTS.weight,) if (mode, split) == ("dense", "test") else weights
+            print(f"{mode}, sections, {split}")
+            measured = sections(data, split, count, mode)
+            tables[f"{mode}, sections, {split}"] = curve(measured, ("head", "path"), own)
+        for name, questions in sets.items():
+            print(f"{mode}, {name}")
+            tables[f"{mode}, {name}"] = curve(evaluated(name, questions, mode), SOURCES, weights)
+    return tables
+
+
 def main() -> None:
     """Print the tables, and save them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data(parser)
     parser.add_argument("--questions", type=int, default=3000, metavar="N", help="about sections (default: 3000)")
+    parser.add_argument("--articles", type=int, metavar="N", help="only dense search of the first N test articles")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions of the other sets")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/context_weights.json")
     options = parser.parse_args()
     # Weight 0, which only this script uses, is also that of indexes of older versions, of which a warning tells.
     warnings.filterwarnings("ignore", message="an older version of pychunk created the index")
     data, tables = Path(options.data), dict[str, list[dict[str, Any]]]()
-    sets = {
-        "SQuAD": datasets.squad(data / "squad" / "dev-v2.0.json", options.limit),
-        "chunking evaluation": datasets.chunking_evaluation(data / "chunking_evaluation", options.limit),
-    }
-    for mode, weights in (("dense", WEIGHTS), ("hybrid", (0.0, CONTEXTS.weight))):
-        for split in ("validation", "test"):
-            own = (CONTEXTS.weight,) if (mode, split) == ("dense", "test") else weights
-            print(f"{mode}, sections, {split}")
-            measured = sections(data, split, options.questions, mode)
-            tables[f"{mode}, sections, {split}"] = curve(measured, ("head", "path"), own)
-        for name, questions in sets.items():
-            print(f"{mode}, {name}")
-            tables[f"{mode}, {name}"] = curve(evaluated(name, questions, mode), SOURCES, weights)
+    if options.articles:
+        name = f"dense, sections, the first {options.articles} test articles"
+        print(name)
+        measured = sections(data, "test", options.questions, "dense", options.articles)
+        tables[name] = curve(measured, ("head", "path"), (CONTEXTS.weight,))
+    else:
+        tables = _all(data, options.questions, options.limit)
     if options.save:
         record.save(
             options.save,
-            "The weight of contexts in vectors",
+            "Contexts in vectors, fewer articles" if options.articles else "The weight of contexts in vectors",
             tables,
             about=(
                 "Searches of chunks whose stored vectors include those of their contexts with a weight, compared with "
