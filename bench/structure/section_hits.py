@@ -197,10 +197,9 @@ def shown(cell: dict[str, float], sign: str = "") -> str:
     return f"{mean} ({low} to {high})"
 
 
-def by_method(name: str, data: Sections) -> tuple[float, dict[str, dict[str, np.ndarray]]]:
-    """Return the mean number of words of the chunks of a method, and :func:`measured` of their index."""
+def by_method(name: str, data: Sections) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
+    """Return :func:`shape` of the chunks of a method, and :func:`measured` of their index."""
     chunks = segmented(name, data)
-    words = float(np.mean([len(text.split()) for text in chunks.texts]))
     with (
         tempfile.TemporaryDirectory() as folder,
         pychunk.Index.create(Path(folder) / "index", bm25=Bm25(stemmer="english", k1=0.9, b=0.4)) as index,
@@ -208,7 +207,38 @@ def by_method(name: str, data: Sections) -> tuple[float, dict[str, dict[str, np.
         index.add(chunks)
         found = measured(data, index)
         index.close(discard=True)
-    return words, found
+    return {"method": name, **shape(chunks, data)}, found
+
+
+def shape(chunks: pychunk.ChunkBatch, data: Sections) -> dict[str, float]:
+    """Return how far chunks allow a high weighted precision at 3, whatever a search finds.
+
+    A section with one chunk has a weighted precision of 0.5 at most: 4 for the chunk, and 1 for each of two others. The
+    "ceiling" is the mean of this value. The "best subtree" is the mean of the value that the best subtree has by
+    itself.
+    """
+    table = chunks.table
+    document, start, end, size = (np.array(table[name]) for name in ("document_index", "start", "end", "subtree"))
+    first = np.searchsorted(document, np.arange(len(data.documents) + 1))
+    several = [text.count(MARK) > 1 or MARK in text[1:] for text in chunks.texts]
+    own, ceiling, best = [], [], []
+    for question in data.questions:
+        rows = slice(first[question.document], first[question.document + 1])
+        spans = np.stack([start[rows], end[rows]], axis=1)
+        relevance = quality_counts.relevance(spans, (question.start, question.end), True)
+        own.append(int((relevance == quality_counts.MOST).sum()))
+        ceiling.append(quality_counts.weighted_precision(np.sort(relevance)[::-1], FIRST[0]))
+        inside = [relevance[at : at + size[rows][at]] for at in np.flatnonzero(relevance > 1)]
+        best.append(max(quality_counts.weighted_precision(each, FIRST[0]) for each in inside))
+    shares = {
+        "words a chunk": np.mean([len(text.split()) for text in chunks.texts]),
+        "chunks of several sections": np.mean(several),
+        "own chunks of a section": np.mean(own),
+        "sections with three own chunks": np.mean(np.array(own) >= FIRST[0]),
+        "ceiling of weighted precision at 3": np.mean(ceiling),
+        "best subtree": np.mean(best),
+    }
+    return {name: round(float(value), 3) for name, value in shares.items()}
 
 
 def rows_of(name: str, measure: str, found: dict[str, dict[str, np.ndarray]]) -> Iterator[dict[str, Any]]:
@@ -234,11 +264,11 @@ def main() -> None:
     data = section_questions([row["title"] for row in rows], [row["text"] for row in rows], options.questions)
     print(f"{len(data.questions):,} questions about {len(rows):,} articles, {WORDS:,} words handed over", flush=True)
     tables: dict[str, list[dict[str, Any]]] = {measure: [] for measure in MEASURES}
-    sizes = []
+    shapes = []
     for name in options.methods:
-        words, found = by_method(name, data)
-        print(f"{name}: {words:.1f} words a chunk", flush=True)
-        sizes.append({"method": name, "words a chunk": round(words, 1)})
+        own, found = by_method(name, data)
+        shapes.append(own)
+        print("; ".join(f"{key} {value}" for key, value in own.items()), flush=True)
         for measure in MEASURES:
             print(measure)
             tables[measure] += rows_of(name, measure, found)
@@ -246,7 +276,7 @@ def main() -> None:
         record.save(
             options.save,
             "Sections of articles found with the text around a hit",
-            {"articles": len(rows), "questions": len(data.questions), **tables, "chunks": sizes},
+            {"articles": len(rows), "questions": len(data.questions), **tables, "chunks": shapes},
             about=(
                 "Each question consists of an article's title and the heading of one of its sections; a mark replaces "
                 "the headings in the text. Recall is the share of the section's characters that a hybrid search "
@@ -254,7 +284,9 @@ def main() -> None:
                 "90 % of it is in the section, 3 if at least half is, 2 for less, and 1 if it is in another section of "
                 "the article. Differences are paired. A script answers for the model of `autochunker`. By `paragraph`, "
                 "each paragraph is a chunk, with the heading above it. By `section`, up to four paragraphs of a "
-                "section are a chunk. By `tests`, four headings or paragraphs are a chunk, also of several sections."
+                "section are a chunk. By `tests`, four headings or paragraphs are a chunk, also of several sections. "
+                "In the table of chunks, own chunks of a section count 4 for its question. The ceiling is the weighted "
+                "precision at 3 if the best chunks came first, and the best subtree's is that of one subtree alone."
             ),
             packages=("faiss-cpu", "PyStemmer"),
             encoder=record.shipped(),
