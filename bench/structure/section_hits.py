@@ -24,7 +24,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +78,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--articles", type=int, default=0, metavar="N", help="of those set apart; 0: all (default)")
     parser.add_argument("--split", choices=("test", "validation"), default="test", help="articles (default: test)")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="default: all")
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="measure N methods at once (default: 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/sections.json")
     return parser.parse_args()
 
@@ -265,13 +269,13 @@ def main() -> None:
     print(f"{len(data.questions):,} questions about {len(rows):,} articles, {WORDS:,} words handed over", flush=True)
     tables: dict[str, list[dict[str, Any]]] = {measure: [] for measure in MEASURES}
     shapes = []
-    for name in options.methods:
-        own, found = by_method(name, data)
-        shapes.append(own)
-        print("; ".join(f"{key} {value}" for key, value in own.items()), flush=True)
-        for measure in MEASURES:
-            print(measure)
-            tables[measure] += rows_of(name, measure, found)
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
+        for name, (own, found) in zip(options.methods, pool.map(by_method, options.methods, repeat(data)), strict=True):
+            shapes.append(own)
+            print("; ".join(f"{key} {value}" for key, value in own.items()), flush=True)
+            for measure in MEASURES:
+                print(measure)
+                tables[measure] += rows_of(name, measure, found)
     if options.save:
         record.save(
             options.save,
