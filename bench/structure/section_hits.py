@@ -12,7 +12,6 @@ because headings of Wikipedia's articles have one level here.
 
 No model runs for `autochunker`; the server of the tests answers by scripts. `autochunker:paragraph` makes each
 paragraph a chunk, with the heading above it. `autochunker:section` groups up to four paragraphs of a section.
-`autochunker:tests` is the tests' own script, which groups four headings or paragraphs, also of several sections.
 """
 
 from __future__ import annotations
@@ -65,9 +64,8 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "topic:size=150": ("topic", {"size": 150}),
     "autochunker:paragraph": ("autochunker", {}),
     "autochunker:section": ("autochunker", {}),
-    "autochunker:tests": ("autochunker", {}),
 }
-#: The most units that a script groups, a heading not counted. The tests' own script has no entry.
+#: The most paragraphs that a script groups.
 GROUPS = {"autochunker:paragraph": 1, "autochunker:section": 4}
 
 
@@ -139,7 +137,7 @@ def segmented(name: str, data: Sections) -> pychunk.ChunkBatch:
     method, options = METHODS[name]
     with contextlib.ExitStack() as stack:
         if method == "autochunker":
-            server = stack.enter_context(Server(answer=grouping(GROUPS[name]) if name in GROUPS else None))
+            server = stack.enter_context(Server(answer=grouping(GROUPS[name])))
             options = {**options, "llm": LLM(server.url, "script", cache=False)}
         made = pychunk.Segmenter(method, vectors="sentence", **options)
         return made(data.documents, columns={"blocks": data.blocks})
@@ -233,7 +231,7 @@ def shape(chunks: pychunk.ChunkBatch, data: Sections) -> dict[str, float]:
         own.append(int((relevance == quality_counts.MOST).sum()))
         ceiling.append(quality_counts.weighted_precision(np.sort(relevance)[::-1], FIRST[0]))
         inside = [relevance[at : at + size[rows][at]] for at in np.flatnonzero(relevance > 1)]
-        best.append(max(quality_counts.weighted_precision(each, FIRST[0]) for each in inside))
+        best.append(max((quality_counts.weighted_precision(each, FIRST[0]) for each in inside), default=0.0))
     shares = {
         "words a chunk": np.mean([len(text.split()) for text in chunks.texts]),
         "chunks of several sections": np.mean(several),
@@ -288,7 +286,7 @@ def main() -> None:
                 "90 % of it is in the section, 3 if at least half is, 2 for less, and 1 if it is in another section of "
                 "the article. Differences are paired. A script answers for the model of `autochunker`. By `paragraph`, "
                 "each paragraph is a chunk, with the heading above it. By `section`, up to four paragraphs of a "
-                "section are a chunk. By `tests`, four headings or paragraphs are a chunk, also of several sections. "
+                "section are a chunk. "
                 "In the table of chunks, own chunks of a section count 4 for its question. The ceiling is the weighted "
                 "precision at 3 if the best chunks came first, and the best subtree's is that of one subtree alone."
             ),
