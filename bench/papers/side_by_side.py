@@ -1,10 +1,10 @@
 """The tables of five papers with pychunk's figures in the next column, from the files in bench/results.
 
     python bench/papers/side_by_side.py            prints the tables
-    python bench/papers/side_by_side.py --mend     writes them to docs/evaluation.md
+    python bench/papers/side_by_side.py --mend     writes them to docs/evaluation.md and bench/results/side_by_side.json
 
-A table in the page begins below the mark of its paper. tests/bench/papers/test_bench_side_by_side.py fails if a page
-has other figures than the files.
+A table in the page begins below the mark of its paper. tests/bench/papers/test_bench_side_by_side.py fails if the page
+or the file has other figures than the files of ours.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
-from bench import results
+from bench import record, results
 
 PAGE = results.DOCS / "evaluation.md"
+FILE = results.FILES / "side_by_side.json"
 #: The text of a cell without a figure.
 MISSING = "not measured"
 
@@ -216,6 +217,15 @@ def table(paper: str) -> str:
     return "\n".join(lines)
 
 
+def rows() -> list[dict[str, str]]:
+    """Return the rows of all tables."""
+    return [
+        {"paper": paper, "figure": each.name, "the paper": each.paper, "here": cells(each)[0], "by": cells(each)[1]}
+        for paper, figures in PAPERS.items()
+        for each in figures()
+    ]
+
+
 def mark(paper: str) -> str:
     """Return the line of the page above the table of a paper."""
     return f"<!-- table: {paper} -->"
@@ -238,9 +248,14 @@ def mended(page: str) -> str:
 def main() -> None:
     """Print the tables, or write them to the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mend", action="store_true", help="write the tables to docs/evaluation.md")
+    parser.add_argument("--mend", action="store_true", help="write the tables to the page and the file")
     if parser.parse_args().mend:
         PAGE.write_text(mended(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        about = (
+            "Figures of five papers, and pychunk's from the other files. Corpora, encoders and language models differ. "
+            "If a row names two measures, the first is the paper's. The evaluation page says what differs."
+        )
+        record.save(FILE, "Five papers and pychunk", {"rows": rows()}, about=about)
         return
     for paper in PAPERS:
         print(f"{paper}\n\n{table(paper)}\n")

@@ -1,5 +1,6 @@
 """bench/papers/side_by_side.py: the page has the figures of the files, and each paper's table is whole."""
 
+import json
 import re
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from bench.papers import side_by_side
 def test_the_page_has_the_figures_of_the_files(paper: str) -> None:
     page = side_by_side.PAGE.read_text(encoding="utf-8")
     assert f"{side_by_side.mark(paper)}\n\n{side_by_side.table(paper)}\n" in page, "run side_by_side.py --mend"
+
+
+def test_the_file_has_the_figures_of_the_other_files() -> None:
+    assert json.loads(side_by_side.FILE.read_text(encoding="utf-8"))["rows"] == side_by_side.rows()
 
 
 @pytest.mark.parametrize("paper", side_by_side.PAPERS)
