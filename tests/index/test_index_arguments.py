@@ -96,7 +96,7 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
         ({"where": {"chunk_index": {"in": "12"}}}, "'chunk_index' 'in' takes a list of values; got '12'"),
         (
             {"where": {"chunk_index": {"gte": None}}},
-            "'chunk_index' is compared with None: ask for .*, or \"chunk_index is null\"",
+            "'chunk_index' is compared with None, which never matches: ask for .*, or \"chunk_index is null\"",
         ),
         ({"where": "chunk_index > "}, "where: expected a value at the end of 'chunk_index > '; text goes in quotes"),
         (
