@@ -49,7 +49,7 @@ def read(path: str | Path | Sequence[str | Path], **options: Any) -> TextBatch:
     # If any document has blocks, the default method of the whole batch is structure, which does not suit plain text.
     if len({("blocks" in table.column_names, str(table.schema.metadata)) for table in tables}) > 1:
         raise ValueError(
-            f"{path!r:.80} has files with structure and files without, which need different methods; pass kind= to "
+            f"{path} has files with structure and files without, which need different methods; pass kind= to "
             "read files of one kind only, or segment the batches of pychunk.io.open_source() one by one"
         )
     # Files of one kind may have columns that files of another kind lack.

@@ -76,7 +76,7 @@ py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t coun
 void check_chosen(const Array<float>& query, const Array<int64_t>& chosen, int64_t dim, int64_t end) {
   PYCHUNK_CHECK(query.size() == dim, "query must have ", dim, " numbers, got ", query.size());
   for (const int64_t each : view(chosen))
-    PYCHUNK_CHECK(each >= 0 && each < end, "chosen must be from 0 to ", end - 1, ", got ", each);
+    PYCHUNK_CHECK(each >= 0 && each < end, "each of chosen must be from 0 to ", end - 1, ", got ", each);
 }
 
 py::tuple score_chunks_of(const KeptScan& kept, const Array<float>& query, const Array<int64_t>& chosen) {

@@ -6,6 +6,7 @@
 #include "common/arithmetic.h"
 #include "common/dispatch.h"
 #include "common/interrupt.h"
+#include "common/parallel.h"
 #include "text/sentence_splitter.h"
 
 namespace pychunk {
@@ -94,6 +95,31 @@ int64_t normalized(const Matrix<const float>& vectors, float* out) {
     normalize(out, vectors.cols);
   }
   return -1;
+}
+
+void unit_sums(const Matrix<const float>& vectors, std::span<const int64_t> chosen, const Matrix<const float>& added,
+               int threads, float* out) {
+  constexpr int64_t kBlock = 1024;
+  const auto dim = static_cast<size_t>(vectors.cols);
+  const auto is_zero = [&](const float* row) { return std::all_of(row, row + dim, [](float x) { return x == 0.0f; }); };
+  std::vector<uint8_t> zero(static_cast<size_t>(added.rows));
+  for (int64_t i = 0; i < added.rows; ++i) zero[static_cast<size_t>(i)] = is_zero(added.row(i));
+  parallel_for((vectors.rows + kBlock - 1) / kBlock, threads, [&](int64_t block) {
+    checkpoint();
+    const int64_t end = std::min(vectors.rows, (block + 1) * kBlock);
+    for (int64_t i = block * kBlock; i < end; ++i) {
+      const float* row = vectors.row(i);
+      const auto other = static_cast<size_t>(chosen[static_cast<size_t>(i)]);
+      float* sum = out + i * vectors.cols;
+      if (zero[other] || is_zero(row)) {
+        std::copy_n(row, dim, sum);
+        continue;
+      }
+      const float* more = added.row(static_cast<int64_t>(other));
+      for (size_t j = 0; j < dim; ++j) sum[j] = row[j] + more[j];
+      normalize(sum, vectors.cols);
+    }
+  });
 }
 
 void cosines_to(const Rows& vectors, const float* v, float* out) {

@@ -19,6 +19,12 @@ void normalize(float* x, int64_t dim);
 // NaN, or -1 if there is none.
 int64_t normalized(const Matrix<const float>& vectors, float* out);
 
+// Writes row i of `vectors` plus row chosen[i] of `added`, scaled to unit length, to row i of `out`. If one of the two
+// rows is zero, the row of `vectors` stays as it is, bit for bit. It reads and writes 4 bytes a value each, which is
+// the floor; the rows of `added` stay in the cache, because consecutive rows mostly have the same.
+void unit_sums(const Matrix<const float>& vectors, std::span<const int64_t> chosen, const Matrix<const float>& added,
+               int threads, float* out);
+
 // Computes a[i] = e_i . e_{i+1} for i < n - 1, where e_i is the vector of sentence i of n. With a window w > 1, a[i] is
 // the cosine between two sums: of up to w vectors before the boundary, and of up to w after it.
 void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& out);

@@ -110,6 +110,7 @@ __all__ = [
     "tokenize",
     "topic_inputs",
     "unicode_tables",
+    "unit_sums",
     "version",
     "walk_html",
     "word_lists",
@@ -681,6 +682,21 @@ def normalized_rows(vectors: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32],
     A row of zeros stays a row of zeros.
     """
     return _core.normalized_rows(np.ascontiguousarray(vectors, dtype=np.float32))
+
+
+def unit_sums(
+    vectors: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64], added: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float32]:
+    """Return row i of ``vectors`` plus row ``chosen[i]`` of ``added``, scaled to unit length, float32[n, dim].
+
+    If one of the two rows is zero, row i of ``vectors`` does not change, not even in its last bit.
+    """
+    return _core.unit_sums(
+        _contiguous(vectors, np.float32),
+        _contiguous(chosen, np.int64),
+        _contiguous(added, np.float32),
+        default_threads(),
+    )
 
 
 def encode_static(

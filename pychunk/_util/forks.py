@@ -52,6 +52,10 @@ def _before_fork() -> None:
         if time.monotonic() > until:  # The import may itself be waiting for this thread.
             return
         time.sleep(0.001)
+    # Arrow holds a lock of its own while it imports pandas for its first array, and for some statements after that. An
+    # array waits for this lock. Without it, the child of 1 in 36 forks during that import hung on a busy machine.
+    if "pandas" in sys.modules and (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.array([""])
 
 
 os.register_at_fork(before=_before_fork)

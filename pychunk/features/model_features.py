@@ -17,7 +17,8 @@ from .._engine.data.ragged import Ragged
 from .._engine.data.request import Request
 from .._engine.data.tokens import Tokens
 from .._engine.engine import Engine
-from ..encoders import late_chunking, static_encoder, topic_model
+from .._util.lazy_imports import LazyModule
+from ..encoders import static_encoder, topic_model
 from ..encoders.cross_encoder import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.runtime.placement import ModelPlacement
@@ -28,11 +29,14 @@ from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic
 from .gpu_features import DeviceScorer, TokenizedRequest
-from .removed_text import removed_sentences
 from .sentence_features import with_sentences, with_tokens
 
 #: A function that receives the share of the request's work that is done, from 0 to 1.
 Report = Callable[[float], None]
+#: The modules of late chunking, which few calls need.
+late_chunking, _removed_text = (
+    LazyModule(f"pychunk.{name}") for name in ("encoders.late_chunking", "features.removed_text")
+)
 
 
 class Models:
@@ -316,7 +320,11 @@ class _Work:
     def add_late_vectors(self, encoder: TransformerEncoder) -> None:
         """Add an encoder's vectors of all sentences by late chunking, for the table."""
         features = self._features
-        found, documents, removed = self._tokens_of(encoder), features.doc_offsets, removed_sentences(features)
+        found, documents, removed = (
+            self._tokens_of(encoder),
+            features.doc_offsets,
+            _removed_text.removed_sentences(features),
+        )
         options = {"threads": self.request.threads, "report": self._steps.next()}
         vectors = late_chunking.late_vectors(encoder, found, documents, removed, **options)
         windowed = max(self.request.windowed, encoder.windowed(found))  # The method may have read them, too.

@@ -159,9 +159,10 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     for name in wanted:
         if name not in table.column_names:
             kind = "sentence" if name == "sentences" else "chunk"
+            first = "" if len(wanted) > 1 else f"segment with vectors={kind!r}, or "
             raise ValueError(
-                f"the chunks have no {kind} vectors, which this index holds: segment with vectors={kind!r}, or pass "
-                f"the chunks through pychunk.index.chunk_tables.encode_chunks(chunks, vectors={layout.vectors!r}) first"
+                f"the chunks have no {kind} vectors, which this index holds: {first}pass the chunks through "
+                f"pychunk.index.chunk_tables.encode_chunks(chunks, vectors={layout.vectors!r}) first"
             )
     found = fingerprint(table)
     if wanted and found is None:

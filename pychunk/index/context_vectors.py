@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .._engine import native
 from .._engine.arrow import compute as pc
 from . import chunk_tables
 from .dense import token_coverage
@@ -27,9 +28,6 @@ from .store.part import Layout, Rows
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
-
-#: The number of vectors that are changed at a time, so that the copies that this needs stay small.
-_BLOCK = 8192
 
 
 def has_contexts(table: pa.Table) -> bool:
@@ -91,25 +89,7 @@ def with_contexts(rows: Rows, names: Any, encoder: Any, weight: float, **options
     found *= np.float32(weight)
     pooled, sentences = rows.pooled, rows.sentences
     if pooled is not None:
-        pooled = _mixed(pooled, code, found)
+        pooled = native.unit_sums(pooled, code, found)
     if sentences is not None and rows.offsets is not None:
-        sentences = _mixed(sentences, np.repeat(code, np.diff(rows.offsets)), found)
+        sentences = native.unit_sums(sentences, np.repeat(code, np.diff(rows.offsets)), found)
     return replace(rows, pooled=pooled, sentences=sentences)
-
-
-def _mixed(vectors: F32, code: I64, contexts: F32) -> F32:
-    """Return n vectors plus the weighted vectors of their contexts, scaled to unit length, float32[n, dim].
-
-    Args:
-        vectors: The vectors, float32[n, dim].
-        code: The number of each vector's context, int64[n].
-        contexts: The vectors of m contexts times their weight, float32[m, dim]. A row of zeros changes nothing.
-    """
-    out = np.array(vectors, np.float32)
-    known = (contexts != 0).max(axis=1)
-    for begin in range(0, len(out), _BLOCK):
-        own = code[begin : begin + _BLOCK]
-        chosen = begin + np.flatnonzero(known[own] & out[begin : begin + _BLOCK].any(axis=1))
-        sums = out[chosen] + contexts[code[chosen]]
-        out[chosen] = sums / np.sqrt((sums * sums).sum(axis=1, keepdims=True))
-    return out

@@ -51,7 +51,7 @@ def column_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Ar
     array = array_of(values, rows, table, name)
     missing = missing_rows(array)
     if len(missing):
-        raise ValueError(f"{name} must not be null; it is null for document {missing[0]}: give a value")
+        raise ValueError(f"{name} must not be null; got null for document {missing[0]}: give a value")
     return array
 
 
@@ -158,7 +158,7 @@ def texts_of(values: Any, rows: int, table: Columns | None, name: str) -> pa.Lar
     missing = missing_rows(array)
     if len(missing):
         raise ValueError(
-            f"{name} must not be null; it is null for document {missing[0]}: give a text, or pass on_error='skip'"
+            f"{name} must not be null; got null for document {missing[0]}: give a text, or pass on_error='skip'"
         )
     try:
         return array.cast(pa.large_string())

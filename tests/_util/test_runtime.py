@@ -14,24 +14,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from scripts import run_script
 
 import pychunk
 from pychunk._util.durable_files import write_text
 
 TEXTS = "texts = ['Cats purr when content. Dogs bark at night. The sun is a star. ' * 40] * 2000"
-
-
-def run(script: str, *, timeout: float = 60, **environment: str) -> str:
-    """Return the output of the script, which must end by itself with status 0."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
-    return done.stdout
 
 
 # ---- threads ----
@@ -40,7 +28,7 @@ def run(script: str, *, timeout: float = 60, **environment: str) -> str:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone may become another user")
 def test_a_limit_on_processes_leaves_the_threads_there_are() -> None:
-    out = run(f"""
+    out = run_script(f"""
         import os, resource, pychunk
         {TEXTS}
         expected = pychunk.segment(texts, "sentence", placement=pychunk.Placement(threads=1)).table
@@ -81,7 +69,7 @@ def test_threads_that_cannot_be_started_are_done_without(tmp_path: Path) -> None
     library = tmp_path / "start.so"
     subprocess.run([compiler, "-shared", "-fPIC", tmp_path / "start.c", "-o", library, "-ldl"], check=True)
     for allowed in (0, 1, 3):
-        out = run(
+        out = run_script(
             f"""
             import os, pychunk
             {TEXTS}
@@ -102,7 +90,7 @@ def test_threads_that_cannot_be_started_are_done_without(tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
 def test_threads_beyond_the_cpus_end_when_they_are_idle() -> None:
-    run(f"""
+    run_script(f"""
         import os, time, pychunk
         {TEXTS}
         def threads(): return len(os.listdir("/proc/self/task"))
@@ -130,7 +118,7 @@ def test_threads_are_a_number_from_1_to_1024(threads: object) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
     """Documents over 4 MB use array blocks that are kept; in 1 of 13 children their list stayed locked."""
-    run(
+    run_script(
         """
         import os, signal, threading, pychunk
         doc = ["Cats purr and dogs bark at night. " * 180000]
@@ -157,66 +145,11 @@ def test_a_fork_while_threads_segment_leaves_a_child_that_works() -> None:
     )
 
 
-IMPORTS = """
-    import importlib.machinery, os, signal, sys, threading, pyarrow as pa, pychunk
-    begun, forked, outcome = threading.Event(), threading.Event(), []
-    class Slow:
-        def find_spec(self, name, path, target=None):
-            if name == {module!r}:
-                spec = importlib.machinery.PathFinder.find_spec(name, path)
-                load = spec.loader.exec_module
-                def wait_and_load(module):
-                    begun.set()
-                    outcome.append(forked.wait({seconds}))
-                    load(module)
-                spec.loader.exec_module = wait_and_load
-                return spec
-    sys.meta_path.insert(0, Slow())
-    def work():
-        {work}
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert begun.wait(30)
-    child = os.fork()
-    forked.set()
-    if child == 0:
-        signal.alarm(120)
-        {after}
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    thread.join()
-    print(status, outcome)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(
-    "module",
-    [
-        # Arrow holds a lock of its own for some statements after this import; a fork at that time hung in 1 of 80 runs.
-        pytest.param("pandas", marks=pytest.mark.slow),
-        "pychunk.inputs.script_warning",
-    ],
-)
-def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -> None:
-    """Arrow imports pandas at its first array; the child waited endlessly for the lock of a module."""
-    pytest.importorskip("pandas")
-    work = "pychunk.segment(pa.array(['Część żółwia śpi. Źrebię też śpi w stajni.']))"
-    assert run(IMPORTS.format(module=module, seconds=0.5, work=work, after=work)) == "0 [False]\n"
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_fork_does_not_wait_for_other_imports() -> None:
-    """A program may run for as long as the import of one of its modules takes."""
-    script = IMPORTS.format(module="wave", seconds=30, work="import wave", after="pychunk.segment('A cat. A dog.')")
-    assert run(script) == "0 [True]\n"
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_waits_for_a_pdf_that_another_thread_reads() -> None:
     pytest.importorskip("pypdfium2")
     assert (
-        run("""
+        run_script("""
         import os, signal, threading
         from pychunk.parsing.pdf import pdf_document as file
         reads = threading.Event()
@@ -310,12 +243,12 @@ LOCKED = """
     ids=["the parent lets go", "the child lets go", "the parent is killed"],
 )
 def test_a_forked_process_has_nothing_to_do_with_its_parents_lock(script: str, tmp_path: Path) -> None:
-    run(textwrap.dedent(LOCKED.format(path=str(tmp_path / "lock"))) + textwrap.dedent(script))
+    run_script(textwrap.dedent(LOCKED.format(path=str(tmp_path / "lock"))) + textwrap.dedent(script))
 
 
 @pytest.mark.slow
 def test_a_daemon_thread_inside_a_call_does_not_crash_the_end() -> None:
-    run("""
+    run_script("""
         import threading, time, pychunk
         segmenter = pychunk.Segmenter("pic", placement=pychunk.Placement(threads=1))
         texts = ["Cats purr. Dogs bark. " * 400] * 300
@@ -332,7 +265,7 @@ def test_a_daemon_thread_inside_a_call_does_not_crash_the_end() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; glibc keeps what other allocators give back")
 def test_memory_of_a_huge_output_goes_back_when_it_is_dropped() -> None:
-    run(
+    run_script(
         """
         import os, pychunk
         def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -423,13 +356,13 @@ def test_ctrl_c_ends_a_long_call_at_once(
 ) -> None:
     wait = 0.3 if method == "sentence" else 1  # the others take longer than its 1.5 s
     script = INTERRUPTED.format(method=repr(method), options=options, threads=threads, text=text, call=call, wait=wait)
-    run(script, timeout=120)
+    run_script(script, timeout=120)
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_clusters_of_a_huge_window() -> None:
     text = "sentence * 20_000"
-    run(
+    run_script(
         INTERRUPTED.format(
             method="'cluster'", options={"max_tokens": 10_000}, threads=2, text=text, call="__call__", wait=0.5
         )
@@ -438,7 +371,7 @@ def test_ctrl_c_ends_clusters_of_a_huge_window() -> None:
 
 @pytest.mark.slow
 def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> None:
-    run("""
+    run_script("""
         import signal, pychunk
         sentence = "Cats purr when they are content and dogs bark at night. The sun is a star, and it is near. "
         segmenter = pychunk.Segmenter("cluster", max_tokens=2000, placement=pychunk.Placement(threads=1))
@@ -458,7 +391,7 @@ def test_a_handler_that_segments_in_the_middle_of_a_call_changes_nothing() -> No
 
 @pytest.mark.slow
 def test_free_threaded_python_is_refused() -> None:
-    run("""
+    run_script("""
         import sys
         sys._is_gil_enabled = lambda: False
         try:

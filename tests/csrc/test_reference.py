@@ -422,6 +422,33 @@ def test_dot_and_norm_equal_the_reference(dim: int) -> None:
         np.testing.assert_array_equal(rows, [vectors.normalize(a), vectors.normalize(b)])
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 3000), st.integers(1, 300))
+@settings(max_examples=30, deadline=None)
+def test_unit_sums_equal_the_reference(seed: int, rows: int, dim: int) -> None:
+    random = np.random.default_rng(seed)
+    own, added = (random.normal(size=(n, dim)).astype(np.float32) for n in (rows, 5))
+    own[random.random(rows) < 0.1] = 0
+    added[2] = 0
+    chosen = random.integers(0, 5, rows)
+    found = _native.unit_sums(own, chosen, added)
+    changed = own.any(axis=1) & added[chosen].any(axis=1)
+    np.testing.assert_array_equal(found[~changed], own[~changed])
+    wanted = [vectors.normalize(a + b) for a, b in zip(own[changed], added[chosen[changed]], strict=True)]
+    np.testing.assert_array_equal(found[changed], np.reshape(wanted, (-1, dim)))
+
+
+def test_sums_of_rows_that_do_not_exist_are_refused() -> None:
+    own, added = np.ones((3, 4), np.float32), np.ones((2, 4), np.float32)
+    for chosen, others, says in (
+        ([0, 1], added, "chosen must hold 3 values, got 2"),
+        ([0, 1, 2], added, "each of chosen must be from 0 to 1, got 2"),
+        ([0, 1, -1], added, "each of chosen must be from 0 to 1, got -1"),
+        ([0, 1, 0], np.ones((2, 5), np.float32), "added must be 4 wide, got 5"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            _native.unit_sums(own, np.array(chosen), others)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite_are_named(bad: float) -> None:
     rows = np.full((5, 40), 1e25, np.float32)  # whose squares overflow nevertheless

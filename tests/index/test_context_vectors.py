@@ -162,13 +162,6 @@ def _numbered(tables: list[pa.Table]) -> list[pa.Table]:
     ]
 
 
-def test_many_chunks_are_mixed_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = with_contexts(chunks_of(TEXTS * 20, "both", ids=range(60)), OF * 20)
-    whole = vectors_of(tmp_path / "whole", table, vectors="both")
-    monkeypatch.setattr("pychunk.index.context_vectors._BLOCK", 7)
-    assert equal(vectors_of(tmp_path / "blocks", table, vectors="both"), whole)
-
-
 @pytest.mark.parametrize("kind", ["flat", "pq", "hnsw"])
 def test_parts_compaction_and_kinds_keep_the_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -122,7 +122,7 @@ def test_what_is_of_no_use_is_refused() -> None:
         pychunk.segment(TEXTS, columns={"text": TEXTS})
     with pytest.raises(ValueError, match="page_starts='pages' is not a column; the columns are text"):
         pychunk.segment(pa.table({"text": TEXTS}), columns={"page_starts": "pages"})
-    with pytest.raises(ValueError, match="page_starts must not be null; it is null for document 1"):
+    with pytest.raises(ValueError, match="page_starts must not be null; got null for document 1"):
         pychunk.segment(pa.table({"text": TEXTS, "p": [[0], None, [0]]}), columns={"text": "text", "page_starts": "p"})
 
 

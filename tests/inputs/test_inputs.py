@@ -102,9 +102,9 @@ def test_uuids_of_arrow_are_their_text() -> None:
         ([{"a": 1}, {"a": 2}], TypeError, "ids must be strings, .* or UUIDs, got struct"),
         ([b"x", b"\xff"], ValueError, r"ids of document 1 are bytes that are not UTF-8; .* value.hex\(\)"),
         (["x", "\ud800"], ValueError, "ids of document 1 has a lone surrogate"),
-        (["x", None], ValueError, "ids must not be null; it is null for document 1"),
-        (["x", float("nan")], ValueError, "ids must not be null; it is null for document 1"),
-        ([1.0, float("nan")], ValueError, "ids must not be null; it is null for document 1"),
+        (["x", None], ValueError, "ids must not be null; got null for document 1"),
+        (["x", float("nan")], ValueError, "ids must not be null; got null for document 1"),
+        ([1.0, float("nan")], ValueError, "ids must not be null; got null for document 1"),
         (["x"], ValueError, "ids must hold one value for each of 2 documents; got 1"),
         (5, TypeError, "ids must be a list or an array with one value for each document; got int"),
         ({"x": 1, "y": 2}, TypeError, "ids must be a list or an array with one value for each document; got dict"),
@@ -158,7 +158,7 @@ def test_pandas() -> None:
     assert ids_in(TEXTS, ids=pd.Series([1, 2], dtype="Int64")) == [1, 2]
     with pytest.raises(TypeError, match=r"ids must be of one type; got int \(document 0\) and str \(document 1\)"):
         pychunk.segment(frame, ids="odd", columns={"text": "text"})
-    with pytest.raises(ValueError, match="ids must not be null; it is null for document 1"):
+    with pytest.raises(ValueError, match="ids must not be null; got null for document 1"):
         pychunk.segment(TEXTS, ids=pd.Series([1, None], dtype="Int64"))
     for empty in (pd.DataFrame({"text": []}), pd.DataFrame(columns=["text"]), pd.Series([]), frame[:0][["text"]]):
         assert len(pychunk.segment(empty)) == 0

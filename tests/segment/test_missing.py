@@ -36,7 +36,7 @@ def test_a_missing_title_is_an_error_or_leaves_its_document_out(case: int) -> No
     batch, columns = frames()[case]
     name = "titles" if case == 0 else "titles='headline'"
     with pytest.raises(
-        ValueError, match=f"{name} must not be null; it is null for document 1: give a text, or pass on_error='skip'"
+        ValueError, match=f"{name} must not be null; got null for document 1: give a text, or pass on_error='skip'"
     ):
         pychunk.segment(batch, "pic", summary="title", columns=columns)
     found = pychunk.segment(batch, "pic", summary="title", on_error="skip", summaries_out=True, columns=columns)

@@ -346,10 +346,12 @@ class _Counter:
 
     def _check(self, more: int) -> None:
         if self._total + more > self._limits.content:
+            alone = more > self._limits.content
+            which = "draws" if alone else "and those before it draw"
             raise WorkError(
-                f"asks for too much work: page {self._number:,} of {self._pages:,} and those before it draw "
-                f"{self._total + more:,} bytes of content or more; at most {self._limits.content:,} are read: split "
-                "the file"
+                f"asks for too much work: page {self._number:,} of {self._pages:,} {which} "
+                f"{more if alone else self._total + more:,} bytes of content or more; at most "
+                f"{self._limits.content:,} are read: {'print it into a new PDF' if alone else 'split the file'}"
             )
 
     def _drawn(self, stream: _Stream, resources: dict[str, Any], level: int) -> _Work:
