@@ -8,6 +8,8 @@
 #include "search/scan_simd.h"
 #include "text/recursive_simd.h"
 #include "text/utf8_simd.h"
+#include "tokens/merge_words_simd.h"
+#include "tokens/pretokens_simd.h"
 #include "tokens/wordpiece_simd.h"
 #include "vectors/embedding_bag_simd.h"
 #include "vectors/products_simd.h"
@@ -29,6 +31,9 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .mark_stops = mark_stops,
       .mark_words = mark_words,
       .scan_words = scan_words,
+      .mark_pretoken_classes = mark_pretoken_classes,
+      .scan_pretokens = scan_pretokens,
+      .merge_words = merge_words,
       .find_separator = find_separator,
       .count_characters_at = count_characters_at,
       .count_words_at = count_words_at,

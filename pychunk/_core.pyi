@@ -198,6 +198,32 @@ class WordPiece:
     @property
     def unknown_id(self) -> int: ...
 
+class BytePair:
+    def __init__(
+        self,
+        tokens: bytes,
+        offsets: npt.NDArray[np.int64],
+        ids: npt.NDArray[np.int32],
+        merges: npt.NDArray[np.int32] | None,
+        whole_words: bool,
+        pattern: str,
+    ) -> None: ...
+    def encode(
+        self,
+        text: npt.NDArray[np.uint8],
+        bounds: npt.NDArray[np.int64],
+        ids: bool = True,
+        byte_spans: bool = False,
+        threads: int = 1,
+    ) -> tuple[
+        npt.NDArray[np.int32] | None, npt.NDArray[np.int64], npt.NDArray[np.int64] | None, npt.NDArray[np.int64]
+    ]: ...
+    def pretokens(self, text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]: ...
+    @property
+    def vocabulary_size(self) -> int: ...
+
+def category_runs() -> list[int]: ...
+
 class ModelRows:
     def __init__(
         self,

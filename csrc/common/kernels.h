@@ -7,6 +7,14 @@
 
 namespace pychunk {
 
+// tokens/pretoken_rules.h defines these.
+struct PretokenRules;
+struct PretokenMasks;
+struct PretokenScan;
+// tokens/merge_words.h defines these.
+struct MergeTables;
+struct MergeWord;
+
 // A query in the form that heads_above takes (prefilter_simd.h), with the values that its bounds are computed from.
 struct HeadQuery {
   const int8_t* numbers;
@@ -48,6 +56,16 @@ struct Kernels {
   // `copy` has room for size + 64 bytes, `starts` and `ends` for size + 64 entries.
   size_t (*scan_words)(const uint8_t* text, size_t size, const uint64_t* breaks, bool lowercase, bool clean,
                        uint8_t* copy, uint32_t* starts, uint32_t* ends);
+
+  // ---- byte-level tokenizers (pretokens_simd.h) ----
+  // Marks the classes of ASCII characters in up to PretokenMasks::kBytes bytes, and the bytes of other characters.
+  void (*mark_pretoken_classes)(const uint8_t* text, size_t size, bool cased, PretokenMasks* masks);
+  // Writes the ends of pre-tokens from `at` on, until `stop` is reached, `room` pre-tokens are written, or one is found
+  // that only pretoken_end() can delimit. The text ends at `end`, and all positions count from `text`.
+  PretokenScan (*scan_pretokens)(const PretokenRules& rules, const PretokenMasks& masks, const uint8_t* text, size_t at,
+                                 size_t stop, size_t end, uint32_t* ends, size_t room);
+  // Merges short pre-tokens, each by itself (merge_words_simd.h).
+  void (*merge_words)(const MergeTables& tables, MergeWord* words, size_t count);
 
   // ---- recursive splitter (recursive_simd.h); offsets count from `text`, and at most `room` are written ----
   // Finds the matches of a separator (length >= 1) in [begin, end), from left to right, without overlaps.

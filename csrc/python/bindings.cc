@@ -7,6 +7,7 @@
 #include "common/hash.h"
 #include "common/parallel.h"
 #include "text/abbreviations.h"
+#include "text/categories.h"
 #include "text/graphemes.h"
 #include "text/recursive.h"
 #include "text/unicode.h"
@@ -241,6 +242,7 @@ void prepare() {
   prepare_buffers();
   prepare_abbreviations();
   prepare_unicode();
+  categories();
   try {
     kernels();
   } catch (const std::runtime_error&) {  // PYCHUNK_ISA is invalid; the call that needs the kernels reports it
@@ -276,4 +278,5 @@ PYBIND11_MODULE(_core, m) {
   bind_topic(m);
   bind_terms(m);
   bind_levels(m);
+  bind_tokens(m);
 }

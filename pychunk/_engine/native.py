@@ -72,7 +72,9 @@ __all__ = [
     "block_hashes",
     "block_words",
     "bm25_scores",
+    "byte_pair",
     "bytes_of_characters",
+    "category_runs",
     "class_probability",
     "compressed_vectors",
     "count_alive",
@@ -80,6 +82,7 @@ __all__ = [
     "default_threads",
     "dot",
     "embedding_bags",
+    "encode_byte_pair",
     "encode_static",
     "encode_words",
     "find_invalid_utf8",
@@ -125,6 +128,7 @@ json_keys = _core.json_keys
 #: a surrogate pair.
 JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
 unicode_tables = _core.unicode_tables
+category_runs = _core.category_runs
 word_lists = _core.word_lists
 dot = _core.dot
 isa = _core.isa
@@ -733,6 +737,45 @@ def tokenize(
     """Return the WordPiece ids of consecutive spans of a text, and the number of tokens that budgets count for each."""
     ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
     return Tokens(ids, offsets, counts)
+
+
+def byte_pair(
+    tokens: Sequence[bytes],
+    ids: npt.NDArray[np.int32],
+    merges: npt.NDArray[np.int32] | None,
+    *,
+    whole_words: bool,
+    pattern: str,
+) -> _core.BytePair:
+    """Return a byte-level BPE tokenizer; csrc/tokens/byte_pair_vocabulary.h describes the arguments."""
+    offsets = np.zeros(len(tokens) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens)), out=offsets[1:])
+    rows = None if merges is None else _contiguous(merges, np.int32).reshape(-1)
+    return _core.BytePair(b"".join(tokens), offsets, _contiguous(ids, np.int32), rows, whole_words, pattern)
+
+
+def encode_byte_pair(
+    tokenizer: _core.BytePair,
+    text: npt.NDArray[np.uint8],
+    bounds: npt.NDArray[np.int64],
+    *,
+    ids: bool = True,
+    byte_spans: bool = False,
+    threads: int = 1,
+) -> tuple[Tokens, npt.NDArray[np.int64] | None]:
+    """Tokenize consecutive spans of a text, each by itself. Return the tokens, and their bytes int64[t, 2] or None.
+
+    Without ``ids``, only the tokens' offsets and counts are computed, and their ids are an empty array.
+
+    Raises:
+        ValueError: The text is not valid UTF-8, or a bound is inside a character.
+    """
+    data = _contiguous(text, np.uint8)
+    invalid = find_invalid_utf8(data)
+    if invalid >= 0:
+        raise ValueError(f"the text must be valid UTF-8; got byte {data[invalid]:#x} at {invalid}")
+    found, offsets, spans, counts = tokenizer.encode(data, _contiguous(bounds, np.int64), ids, byte_spans, threads)
+    return Tokens(np.empty(0, np.int32) if found is None else found, offsets, counts), spans
 
 
 def topic_inputs(

@@ -34,6 +34,7 @@ ORDER = [
     "_engine.reference.parsing",
     "_engine.reference",
     "_engine.engine",
+    "tokenizers",
     "methods",
     "encoders.files.model_dir",
     "encoders.files.bert_graph",

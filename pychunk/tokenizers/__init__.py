@@ -1,0 +1,1 @@
+"""Tokenizers of language models, implemented by the native core."""
