@@ -224,6 +224,30 @@ class BytePair:
 
 def category_runs() -> list[int]: ...
 
+class SentencePiece:
+    def __init__(
+        self,
+        pieces: list[bytes],
+        scores: list[float],
+        kinds: list[int],
+        rules: str,
+        model: str,
+        character_map: bytes,
+        join_spaces: bool,
+        strip_left: bool,
+        strip_right: bool,
+        split_at_white: bool,
+        prefix: str,
+        unknown: int,
+        bytes: list[int],
+        cache: bool,
+    ) -> None: ...
+    def encode(
+        self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], fields: str, threads: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]: ...
+    @property
+    def vocabulary_size(self) -> int: ...
+
 class ModelRows:
     def __init__(
         self,

@@ -279,4 +279,5 @@ PYBIND11_MODULE(_core, m) {
   bind_terms(m);
   bind_levels(m);
   bind_tokens(m);
+  bind_sentencepiece(m);
 }

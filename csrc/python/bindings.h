@@ -135,6 +135,7 @@ void bind_topic(py::module_& m);
 void bind_terms(py::module_& m);
 void bind_levels(py::module_& m);
 void bind_tokens(py::module_& m);
+void bind_sentencepiece(py::module_& m);
 
 struct TopicHead;
 // Return the network in an object that bind_topic() binds as TopicHead, or null for None. It lives as long as that

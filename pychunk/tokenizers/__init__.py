@@ -1,1 +1,1 @@
-"""Tokenizers of language models, implemented by the native core."""
+"""Tokenizers of language models, implemented natively, with ids equal to those of each model's own library."""
