@@ -188,8 +188,6 @@ class WordPiece:
         prefix: str = "##",
         max_word_characters: int = 100,
     ) -> None: ...
-    @staticmethod
-    def foreign(encode: Callable[[bytes, Any, bool], tuple[Any, Any]]) -> WordPiece: ...
     def encode(
         self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], byte_spans: bool = False, threads: int = 1
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64] | None, npt.NDArray[np.int64]]: ...
@@ -223,6 +221,12 @@ class BytePair:
     def vocabulary_size(self) -> int: ...
 
 def category_runs() -> list[int]: ...
+
+class TokenCounter:
+    def __init__(self, tokenizer: WordPiece | BytePair | SentencePiece) -> None: ...
+    @staticmethod
+    def of_function(tokenizer: Any) -> TokenCounter: ...
+    def count(self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
 
 class SentencePiece:
     def __init__(
@@ -371,6 +375,7 @@ class Arguments:
         self,
         request: Any,
         tokenizer: WordPiece | None,
+        counter: TokenCounter | None,
         pair_head: PairHead | None,
         topic_head: TopicHead | None,
         fallback: npt.NDArray[np.uint8] | None,

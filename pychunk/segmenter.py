@@ -96,7 +96,7 @@ class Segmenter:
         placement: The device, threads and runtime: a :class:`pychunk.Placement`, or the name of a device.
         on_error: ``"raise"`` to raise an error for a row that is not text; ``"skip"`` to leave such rows out and list
             them in ``errors``.
-        **options: The method's own options, such as ``size`` of ``fixed``, and two options of every method.
+        **options: The method's own options, such as ``size`` of ``fixed``, and three options of every method.
             With ``keep_together``, a heading begins a chunk and stays with the text after it; for methods with a
             ``size`` it begins a chunk if the chunk before it is at least half full. A list keeps the line that
             introduces it. A line that has no letters, such as a number or a line of markup, is never a chunk by itself.
@@ -104,6 +104,12 @@ class Segmenter:
             ``paragraph``, ``page`` and ``structure``. ``"auto"`` means true, except for ``precomputed``, for methods in
             which an LLM groups the text, and for ``recursive`` with ``separators``. To keep every cut of the method,
             pass ``keep_together=False, min_tokens=0``.
+            ``tokenizer`` counts the tokens of ``max_tokens``, ``min_tokens``, ``size`` and ``overlap``, and of the
+            column ``tokens``. It is the name of a tokenizer, such as ``"o200k_base"`` (``pychunk model get`` gets it);
+            the path of a ``tokenizer.json``, a ``.model`` of sentencepiece, a ``.tiktoken`` file or the folder of a
+            model; a tokenizer of tokenizers, transformers, tiktoken or sentencepiece; or a function that counts the
+            tokens of a text or of a list of texts. No chunk has more of its tokens than the limit, except for a single
+            character. Default: the encoder's own.
             ``unwrap_lines`` says where a single line break is only a space. ``"auto"``: in documents whose lines are
             filled to a common width; True: in all documents, except before list items, headings and rows of tables;
             False: nowhere, so that every line break ends a sentence and a paragraph.
@@ -151,6 +157,9 @@ class Segmenter:
         if usual:
             own = {**default_method.OPTIONS, **own}
         self.method = make_method(named, own, common=tuple(COMMON))
+        counter = shared["tokenizer"]
+        if counter is not None:
+            counter = by_name("pychunk.tokenizers.sources", "tokenizer_of")(counter)
         #: The vectors that calls return with the chunks, or None if they return none.
         self.vectors = vectors_of(vectors)
         self.plan = self._plan(own["size"] if usual else None, shared)
@@ -169,7 +178,9 @@ class Segmenter:
         self.threads = where.threads
         self._facts: dict[bool, dict[bytes, bytes]] = {}
         table = self.vectors or Vectors()
-        self.models = Models(self.method, self.plan, encoder, table.encoder, self.placement, late=table.late_chunking)
+        self.models = Models(
+            self.method, self.plan, encoder, table.encoder, self.placement, late=table.late_chunking, counter=counter
+        )
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
@@ -192,7 +203,7 @@ class Segmenter:
                 max_tokens=longest,
                 min_tokens=check_min_tokens(said["min_tokens"], auto_least, longest),
                 overlap=check_whole("overlap", overlap, least=0),
-                auto_limits=said["max_tokens"] == "auto" and said["min_tokens"] == "auto",
+                auto_limits=shared["tokenizer"] is None and said["max_tokens"] == said["min_tokens"] == "auto",
                 keep_together=whole,
                 min_characters=CHUNKS.short if whole and not method.keeps_short else 0,
                 chunk_vectors=of_vectors == "chunk",
@@ -347,7 +358,7 @@ class Segmenter:
         decided = {
             "cuts": not own and self.models.cuts_by_static,
             "vectors": not own and self.models.returns_static,
-            "budgets": self.plan.budgets_tokens,
+            "budgets": self.plan.budgets_tokens and self.models.counter is None,
         }
         first = inputs.first_document
         script_warning.warn(

@@ -31,10 +31,10 @@ from torch.nn import functional
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
-from pychunk.encoders import token_ids
 from pychunk.encoders.files import model_dir
 from pychunk.encoders.runtime import cpu_batches
 from pychunk.encoders.runtime.bert_torch import BertTorch
+from pychunk.tokenizers.sources import of_model
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -150,7 +150,7 @@ class Sentences:
         spans = pychunk.split_sentences(texts)
         self.counts = np.array([len(each) for each in spans])
         found = [text[a:b] for text, each in zip(texts, spans) for a, b in each]
-        tokenizer = token_ids.load(path / self.facts.tokenizer)
+        tokenizer = of_model(path / self.facts.tokenizer)
         self.ids = tokenizer.tokens_of(*flat_text(pa.array(found, pa.large_string())))
 
     def __len__(self) -> int:

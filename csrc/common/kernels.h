@@ -7,11 +7,11 @@
 
 namespace pychunk {
 
-// tokens/pretoken_rules.h defines these.
+// tokens/byte_pair/pretoken_rules.h defines these.
 struct PretokenRules;
 struct PretokenMasks;
 struct PretokenScan;
-// tokens/merge_words.h defines these.
+// tokens/byte_pair/merge_words.h defines these.
 struct MergeTables;
 struct MergeWord;
 

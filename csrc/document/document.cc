@@ -26,6 +26,7 @@ std::string listed(std::span<const int32_t> values) {
 
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
+  counted_.reset(), counts_.clear();
   has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
@@ -69,9 +70,10 @@ void Document::check_given() const {
 
 void Document::close() {
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
-  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, page_starts_, affinities_,
-                 borders_.cohesion, borders_.breaks, borders_.levels, text_borders_.cohesion, text_borders_.breaks,
-                 text_borders_.levels, block_of_, removed_);
+  counted_.reset();
+  forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, counts_, page_starts_,
+                 affinities_, borders_.cohesion, borders_.breaks, borders_.levels, text_borders_.cohesion,
+                 text_borders_.breaks, text_borders_.levels, block_of_, removed_);
 }
 
 void Document::take_layout() {
@@ -276,8 +278,40 @@ void Document::take_tokens() {
 
 std::span<const int64_t> Document::token_counts() {
   if (inputs_->token_counts.size() > 0) return inputs_->token_counts[row_];
+  if (inputs_->counter == nullptr) {
+    tokenize();
+    return token_counts_;
+  }
+  if (counts_.empty() && sentences() > 0) {
+    std::vector<int64_t> bounds = sentences_.starts;
+    bounds.push_back(static_cast<int64_t>(text_.size()));
+    counts_.resize(sentences_.starts.size());
+    counted().count(bounds.data(), counts_.size(), counts_.data());
+  }
+  return counts_;
+}
+
+CountedText& Document::counted() {
+  if (!counted_) counted_ = inputs_->counter->read(text_);
+  return *counted_;
+}
+
+int64_t Document::length(std::string_view piece, Unit unit) {
+  if (unit != Unit::kTokens || inputs_->counter == nullptr) return measure(piece, unit, inputs_->tokenizer);
+  const int64_t begin = piece.data() - text_.data();
+  const Trimmed inside = trim(text_, begin, begin + static_cast<int64_t>(piece.size()));
+  return inside.empty() ? 0 : counted().count(inside.begin, inside.end);
+}
+
+int64_t Document::weight(int64_t s) {
+  if (inputs_->counter == nullptr || inputs_->tokenizer == nullptr) return token_counts()[static_cast<size_t>(s)];
   tokenize();
-  return token_counts_;
+  return token_counts_[static_cast<size_t>(s)];
+}
+
+int64_t Document::weight(std::string_view piece) {
+  if (inputs_->counter == nullptr || inputs_->tokenizer == nullptr) return count_tokens(piece);
+  return measure(piece, Unit::kTokens, inputs_->tokenizer);
 }
 
 const Lengths& Document::lengths(Unit unit) {
@@ -325,7 +359,7 @@ void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::sp
   out.low.clear(), out.high.clear();
   out.shared = nullptr, out.recount = nullptr;
   const auto size = static_cast<int64_t>(text_.size());
-  if (unit == Unit::kTokens && inputs_->tokenizer->is_foreign()) {
+  if (unit == Unit::kTokens && inputs_->counter != nullptr) {
     int64_t total = 0;
     for (const int64_t tokens : counts) {
       out.low.push_back(total);
@@ -333,9 +367,7 @@ void Document::measure_parts(Unit unit, std::span<const int64_t> starts, std::sp
     }
     out.recount = [this, starts, size](int64_t i, int64_t j) {
       const auto last = static_cast<size_t>(j);
-      const Trimmed inside = trim(text_, starts[static_cast<size_t>(i)], last < starts.size() ? starts[last] : size);
-      return count_tokens(
-          text_.substr(static_cast<size_t>(inside.begin), static_cast<size_t>(inside.end - inside.begin)));
+      return count_tokens(slice(text_, starts[static_cast<size_t>(i)], last < starts.size() ? starts[last] : size));
     };
     return;
   }

@@ -2,6 +2,7 @@
 // Each is computed on first use and kept until the next document.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -91,13 +92,20 @@ class Document : private RowMaker {
   bool has_vectors() const { return inputs_->table.data != nullptr || inputs_->vectors.given(); }
   bool table_encodes_text() const { return !inputs_->table_vectors.given() && inputs_->table.data != nullptr; }
 
-  // Count the tokens of any piece of text. encode() computes its vector with the static encoder.
-  int64_t count_tokens(std::string_view piece) const { return measure(piece, Unit::kTokens, inputs_->tokenizer); }
+  // Return the length of a piece of the document's text, or the number of its tokens. The tokens of a counter do not
+  // include white space at the ends of the piece. encode() computes its vector with the static encoder.
+  int64_t length(std::string_view piece, Unit unit);
+  int64_t count_tokens(std::string_view piece) { return length(piece, Unit::kTokens); }
+  // Return the tokens of the text as the counter of the inputs finds them. There must be one.
+  CountedText& counted();
   // Return the tail of sentence s for an overlap of at most `most`.
-  Tail tail(int64_t s, Unit unit, int64_t most) const {
-    return tail_of(text_, begin(s), end(s), most,
-                   [&](std::string_view piece) { return measure(piece, unit, inputs_->tokenizer); });
+  Tail tail(int64_t s, Unit unit, int64_t most) {
+    return tail_of(text_, begin(s), end(s), most, [&](std::string_view piece) { return length(piece, unit); });
   }
+  // Return the weight of a sentence, or of a piece of text, in the vector of its chunk: its tokens, as the tokenizer of
+  // the static encoder counts them if there is one.
+  int64_t weight(int64_t s);
+  int64_t weight(std::string_view piece);
   void encode(std::string_view piece, float* out) const {
     encode_static(piece, *inputs_->tokenizer, inputs_->table, out);
   }
@@ -130,6 +138,8 @@ class Document : private RowMaker {
   std::vector<uint8_t> removed_;
   Values<int32_t> ids_;
   std::vector<int64_t> token_offsets_, token_counts_, page_starts_;
+  std::unique_ptr<CountedText> counted_;               // by the counter of the inputs
+  std::vector<int64_t> counts_;                        // of each sentence, by that counter
   int64_t counted_byte_ = 0, counted_characters_ = 0;  // the characters before the byte of the last call
   int64_t line_byte_ = 0, lines_ = 0;                  // the line feeds before line_byte_
   Lengths lengths_[3];

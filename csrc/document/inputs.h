@@ -6,6 +6,7 @@
 #include "common/view.h"
 #include "document/document_blocks.h"
 #include "document/plan.h"
+#include "tokens/token_counter.h"
 #include "tokens/wordpiece.h"
 #include "vectors/nsp_head.h"
 
@@ -47,10 +48,11 @@ struct GivenLayout {
 struct Inputs {
   Texts texts;  // valid UTF-8
   const Plan* plan = nullptr;
-  const WordPiece* tokenizer = nullptr;
-  Matrix<const int8_t> table;         // the static encoder: one row for each token id
-  std::span<const uint8_t> fallback;  // 1 for each token id that says little about a text: [UNK] and single letters
-  Texts ids;                          // the caller's document ids; without them the hash of the text is used
+  const WordPiece* tokenizer = nullptr;   // of the table; it also counts tokens, unless a counter does
+  const TokenCounter* counter = nullptr;  // null: `tokenizer` counts the tokens of limits and sizes
+  Matrix<const int8_t> table;             // the static encoder: one row for each token id
+  std::span<const uint8_t> fallback;      // 1 for each token id that says little about a text: [UNK] and single letters
+  Texts ids;                              // the caller's document ids; without them the hash of the text is used
 
   Ragged<int64_t> sentences;     // the first bytes of sentences; without them the engine splits
   Ragged<uint8_t> flags;         // their SentenceFlags; without them the engine infers them from white space if it can

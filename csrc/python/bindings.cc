@@ -128,34 +128,6 @@ py::tuple encode_spans(const WordPiece& tokenizer, const Array<uint8_t>& text, c
                         array(std::move(tokens.counts)));
 }
 
-// Make a tokenizer that calls a Python function, one call at a time, because each call takes the GIL.
-WordPiece foreign_tokenizer(py::function function) {
-  // The function is deleted under the GIL, whichever thread releases it last.
-  const std::shared_ptr<py::function> kept(new py::function(std::move(function)), [](py::function* f) {
-    const Locked locked;
-    delete f;
-  });
-  return WordPiece([kept](std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
-                          std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans) {
-    const Locked locked;
-    const auto spans = static_cast<py::ssize_t>(n);
-    const py::tuple found =
-        (*kept)(py::bytes(text.data(), text.size()), Array<int64_t>(spans + 1, bounds), byte_spans != nullptr);
-    const auto offsets = found[0].cast<Array<int64_t>>();
-    PYCHUNK_CHECK(offsets.size() == spans + 1, "the tokenizer must return ", spans + 1, " offsets, got ",
-                  offsets.size());
-    const auto before = static_cast<int64_t>(ids.size());
-    for (const int64_t offset : view(offsets)) token_offsets.push_back(before + offset);
-    ids.resize(static_cast<size_t>(token_offsets.back()));
-    std::fill(ids.begin() + before, ids.end(), 0);
-    if (byte_spans == nullptr) return;
-    const auto where = found[1].cast<Array<int64_t>>();
-    PYCHUNK_CHECK(where.size() == 2 * (token_offsets.back() - before),
-                  "the tokenizer must return two byte positions for each token");
-    byte_spans->insert(byte_spans->end(), where.data(), where.data() + where.size());
-  });
-}
-
 void bind_wordpiece(py::module_& m) {
   py::class_<WordPiece>(m, "WordPiece", "BERT's normaliser, pre-tokeniser and WordPiece tokenizer.")
       .def(py::init([](const std::vector<std::string>& vocabulary, bool lowercase, bool strip_accents, bool clean_text,
@@ -168,10 +140,6 @@ void bind_wordpiece(py::module_& m) {
            py::arg("vocabulary"), py::arg("lowercase") = true, py::arg("strip_accents") = true,
            py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unknown") = "[UNK]",
            py::arg("prefix") = "##", py::arg("max_word_characters") = 100)
-      .def_static("foreign", &foreign_tokenizer, py::arg("encode"),
-                  "Make a tokenizer for counts from a function encode(text, bounds, byte_spans). It gets bytes, the "
-                  "bounds of the spans int64[n + 1] and whether byte spans are wanted, and returns offsets int64[n + "
-                  "1] and byte spans int64[t, 2] or None.")
       .def("encode", &encode_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
            py::arg("byte_spans") = false, py::arg("threads") = 1,
            "Tokenize the spans [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8), each by itself. Returns ids "

@@ -99,11 +99,12 @@ struct KeptHead {
 // The data that Python passes in, as views. The arrays of all views are kept alive.
 class Arguments {
  public:
-  Arguments(const py::object& request, const py::object& tokenizer, const py::object& head, const py::object& topic,
-            const Optional<uint8_t>& flags)
-      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, head, topic} {
+  Arguments(const py::object& request, const py::object& tokenizer, const py::object& counter, const py::object& head,
+            const py::object& topic, const Optional<uint8_t>& flags)
+      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, counter, head, topic} {
     plan_ = plan_from(request.attr("plan"), !cuts_.is_none());
     in_.tokenizer = tokenizer.cast<const WordPiece*>();  // null for None
+    in_.counter = counter.cast<const TokenCounter*>();   // null for None
     in_.first_row = request.attr("first_row").cast<int64_t>();
     in_.threads = request.attr("threads").cast<int>();
     in_.texts = texts(array<uint8_t>(features_, "text"), array<int64_t>(features_, "offsets"));
@@ -238,6 +239,7 @@ class Arguments {
   void take_token_ids() {
     const py::object value = features_.attr("token_ids");
     if (value.is_none()) return;
+    PYCHUNK_CHECK(in_.counter == nullptr, "token_ids need the counts of their own tokenizer, got a counter");
     const auto ids = array<int32_t>(value, "values");
     in_.token_ids = view(ids), in_.token_offsets = view(array<int64_t>(value, "offsets"));
     check_offsets(in_.token_offsets, ids.size(), "token_ids");
@@ -295,7 +297,8 @@ class Arguments {
 
 py::dict segment_batch(const Arguments& arguments) {
   const Inputs in = arguments.inputs();
-  PYCHUNK_CHECK(!in.counts_tokens() || in.tokenizer != nullptr, "the plan needs a tokenizer, got none; pass one");
+  PYCHUNK_CHECK(!in.counts_tokens() || in.tokenizer != nullptr || in.counter != nullptr,
+                "the plan needs a tokenizer, got none; pass one");
   Table table = without_gil([&] { return segment(in); });
   const RaggedRows& given = in.table_vectors.given() ? in.table_vectors : in.vectors;
   const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
@@ -352,7 +355,8 @@ py::dict cuts_of_batch(const Arguments& arguments, bool held) {
   const Inputs inputs = arguments.inputs();
   const Method& method = *inputs.plan->method;
   const bool counts = method.tokens && inputs.token_counts.size() == 0;
-  PYCHUNK_CHECK(inputs.tokenizer != nullptr || !(counts || (method.sized && inputs.plan->unit == Unit::kTokens)),
+  PYCHUNK_CHECK(inputs.tokenizer != nullptr || inputs.counter != nullptr ||
+                    !(counts || (method.sized && inputs.plan->unit == Unit::kTokens)),
                 "the plan needs a tokenizer, got none; pass one");
   CutTable table = without_gil([&] { return cuts(inputs, held); });
   py::dict out;
@@ -401,9 +405,9 @@ void bind_segment(py::module_& m) {
            py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
   py::class_<Arguments>(m, "Arguments",
                         "A checked Request with the arrays and models that it uses; see csrc/document/inputs.h.")
-      .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
+      .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,
                     const Optional<uint8_t>&>(),
-           py::arg("request"), py::arg("tokenizer"), py::arg("pair_head"), py::arg("topic_head"),
+           py::arg("request"), py::arg("tokenizer"), py::arg("counter"), py::arg("pair_head"), py::arg("topic_head"),
            py::arg("fallback").none(true).noconvert());
   m.def("segment", &segment_batch, py::arg("arguments"),
         "Return the columns of a batch's chunk table, as arrays by name; text and chunk_id are flat bytes.");

@@ -1,6 +1,6 @@
 // The SentencePiece tokenizers, for Python.
 #include "python/bindings.h"
-#include "tokens/sentencepiece.h"
+#include "tokens/sentencepiece/sentencepiece.h"
 
 namespace pychunk {
 namespace {
@@ -68,7 +68,8 @@ py::tuple encode_pieces(const SentencePiece& tokenizer, const Array<uint8_t>& te
 }  // namespace
 
 void bind_sentencepiece(py::module_& m) {
-  py::class_<SentencePiece>(m, "SentencePiece", "A SentencePiece tokenizer; see csrc/tokens/sentencepiece.h.")
+  py::class_<SentencePiece>(m, "SentencePiece",
+                            "A SentencePiece tokenizer; see csrc/tokens/sentencepiece/sentencepiece.h.")
       .def(py::init(&make_sentencepiece), py::arg("pieces"), py::arg("scores"), py::arg("kinds"), py::arg("rules"),
            py::arg("model"), py::arg("character_map"), py::arg("join_spaces"), py::arg("strip_left"),
            py::arg("strip_right"), py::arg("split_at_white"), py::arg("prefix"), py::arg("unknown"), py::arg("bytes"),

@@ -1,7 +1,11 @@
 // Tokenizers of language models, for Python.
+#include <algorithm>
+
 #include "python/bindings.h"
 #include "text/categories.h"
-#include "tokens/byte_pair.h"
+#include "tokens/byte_pair/byte_pair_counter.h"
+#include "tokens/length.h"
+#include "tokens/sentencepiece/sentencepiece_counter.h"
 
 namespace pychunk {
 namespace {
@@ -34,10 +38,91 @@ py::tuple encode_byte_pair(const BytePair& tokenizer, const Array<uint8_t>& text
                         array(std::move(tokens.counts)));
 }
 
+// The counts of a Python object, which is called one call at a time, because each call takes the lock.
+class CountedByFunction : public CountedText {
+ public:
+  CountedByFunction(const py::object& tokenizer, std::string_view text) : CountedText(text), tokenizer_(tokenizer) {}
+  int64_t count(int64_t begin, int64_t end) override {
+    const int64_t bounds[] = {begin, end};
+    int64_t found = 0;
+    count(bounds, 1, &found);
+    return found;
+  }
+  void count(const int64_t* bounds, size_t n, int64_t* counts) override {
+    const Locked locked;
+    const auto size = static_cast<size_t>(bounds[n] - bounds[0]);
+    Array<int64_t> own(static_cast<py::ssize_t>(n + 1));
+    for (size_t i = 0; i <= n; ++i) own.mutable_data()[i] = bounds[i] - bounds[0];
+    const auto found =
+        tokenizer_.attr("count_spans")(py::bytes(text_.data() + bounds[0], size), own).cast<Array<int64_t>>();
+    PYCHUNK_CHECK(found.size() == static_cast<py::ssize_t>(n), "the tokenizer must return ", n, " counts, got ",
+                  found.size());
+    std::copy_n(found.data(), n, counts);
+  }
+  void starts(std::vector<int64_t>& starts) override {  // evenly spaced in each word
+    std::vector<int64_t> bounds;
+    for_each_word(text_, [&](size_t begin, size_t) { bounds.push_back(static_cast<int64_t>(begin)); });
+    starts.clear();
+    if (bounds.empty()) return;
+    std::vector<int64_t> counts(bounds.size());
+    bounds.push_back(static_cast<int64_t>(text_.size()));
+    count(bounds.data(), counts.size(), counts.data());
+    for (size_t i = 0; i < counts.size(); ++i) add_starts(text_, bounds[i], bounds[i + 1], counts[i], starts);
+  }
+
+ private:
+  const py::object& tokenizer_;
+};
+
+class FunctionCounter : public TokenCounter {
+ public:
+  explicit FunctionCounter(py::object tokenizer)
+      // The object is deleted under the lock, whichever thread releases it last.
+      : tokenizer_(new py::object(std::move(tokenizer)), [](py::object* object) {
+          const Locked locked;
+          delete object;
+        }) {}
+  std::unique_ptr<CountedText> read(std::string_view text) const override {
+    return std::make_unique<CountedByFunction>(*tokenizer_, text);
+  }
+
+ private:
+  const std::shared_ptr<py::object> tokenizer_;
+};
+
+Array<int64_t> count_spans(const TokenCounter& counter, const Array<uint8_t>& text, const Array<int64_t>& bounds) {
+  check_offsets(view(bounds), text.size(), "bounds");
+  Array<int64_t> out(bounds.size() - 1);
+  int64_t* const counts = out.mutable_data();
+  without_gil([&] {
+    counter.read(text_of(text))->count(bounds.data(), static_cast<size_t>(bounds.size()) - 1, counts);
+    return true;
+  });
+  return out;
+}
+
 }  // namespace
 
 void bind_tokens(py::module_& m) {
-  py::class_<BytePair>(m, "BytePair", "Byte-level BPE; see csrc/tokens/byte_pair.h.")
+  py::class_<TokenCounter>(m, "TokenCounter", "A tokenizer that counts tokens; see csrc/tokens/token_counter.h.")
+      .def(py::init([](const WordPiece& tokenizer) { return counter_of(tokenizer); }), py::arg("tokenizer"),
+           py::keep_alive<1, 2>())
+      .def(py::init([](const BytePair& tokenizer) { return counter_of(tokenizer); }), py::arg("tokenizer"),
+           py::keep_alive<1, 2>())
+      .def(py::init([](const SentencePiece& tokenizer) { return counter_of(tokenizer); }), py::arg("tokenizer"),
+           py::keep_alive<1, 2>())
+      .def_static(
+          "of_function",
+          [](py::object tokenizer) -> std::unique_ptr<TokenCounter> {
+            return std::make_unique<FunctionCounter>(std::move(tokenizer));
+          },
+          py::arg("tokenizer"),
+          "Make a counter that calls tokenizer.count_spans(text, bounds): bytes of UTF-8, and int64[n + 1]. It returns "
+          "the tokens of each span without white space at its ends, int64[n].")
+      .def("count", &count_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
+           "Return the number of tokens of each span [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8) alone, "
+           "without white space at its ends: int64[n].");
+  py::class_<BytePair>(m, "BytePair", "Byte-level BPE; see csrc/tokens/byte_pair/byte_pair.h.")
       .def(py::init(&make_byte_pair), py::arg("tokens"), py::arg("offsets").noconvert(), py::arg("ids").noconvert(),
            py::arg("merges"), py::arg("whole_words"), py::arg("pattern"))
       .def("encode", &encode_byte_pair, py::arg("text").noconvert(), py::arg("bounds").noconvert(),

@@ -20,7 +20,7 @@ class RowWriter {
   void run() {
     // Without this, the vector would grow by doubling, and 9 million chunks would take three times their 0.8 GB.
     if (chunking_.spans.size() > 100'000) out_.chunks.reserve(out_.chunks.size() + chunking_.spans.size());
-    const RowWriter& row = *this;
+    RowWriter& row = *this;
     const Inputs& in = inputs_;
     for (const Span& span : chunking_.spans) {
       checkpoint_each(&span - chunking_.spans.data(), 64);
@@ -49,8 +49,8 @@ class RowWriter {
   int64_t characters(int64_t byte) const { return document_.characters_before(byte); }
   int64_t line(int64_t byte) const { return document_.line_at(byte); }
   int64_t page(int64_t byte) const { return document_.page_at(byte); }
-  int64_t tokens() const {
-    return is_foreign() ? document_.count_tokens(piece(inside.begin, inside.end)) : span_->tokens;
+  int64_t tokens() {
+    return inputs_.counter != nullptr ? document_.count_tokens(piece(inside.begin, inside.end)) : span_->tokens;
   }
   int64_t overlap() const {  // the characters that repeat the previous chunk
     const int64_t end = std::min(previous_end_, inside.end);
@@ -74,9 +74,8 @@ class RowWriter {
     return trim(document_.text(), std::max(sentence.begin, inside.begin), std::min(sentence.end, inside.end));
   }
 
-  int64_t tokens_of(int64_t s, const Trimmed& part, bool whole) {
-    return whole ? document_.token_counts()[static_cast<size_t>(s)]
-                 : document_.count_tokens(piece(part.begin, part.end));
+  int64_t weight_of(int64_t s, const Trimmed& part, bool whole) {
+    return whole ? document_.weight(s) : document_.weight(piece(part.begin, part.end));
   }
 
   // Return the reason why a chunk ends. `end` is the end of its text without the white space that follows, with which a
@@ -140,7 +139,7 @@ class RowWriter {
       bool whole = false;
       const Trimmed part = part_of(s, inside, whole);
       if (part.empty()) continue;
-      const int64_t weight = inputs_.counts_tokens() ? tokens_of(s, part, whole) : part.end - part.begin;
+      const int64_t weight = inputs_.counts_tokens() ? weight_of(s, part, whole) : part.end - part.begin;
       const int8_t label = chunking_.grouping.labels[static_cast<size_t>(s)];
       balance += label > 0 ? weight : label == 0 ? -weight : 0;
     }
@@ -167,7 +166,7 @@ class RowWriter {
         ++sentences;
       }
       if (plan_.chunk_vectors) {
-        const int64_t tokens = tokens_of(s, part, whole);
+        const int64_t tokens = weight_of(s, part, whole);
         kernels().add_scaled(vector, dim, static_cast<float>(tokens), sum.data());
         kernels().add_scaled(vector, dim, 1.0f, plain.data());
         weight += tokens;
@@ -184,7 +183,6 @@ class RowWriter {
   std::string_view piece(int64_t begin, int64_t end) const {
     return document_.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   }
-  bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
 
   const Inputs& inputs_;
   const Plan& plan_;

@@ -24,7 +24,7 @@ class Chunker {
     } else {
       group();
     }
-    if (inputs_.counts_tokens() && is_foreign()) refit();
+    if (inputs_.counts_tokens() && inputs_.counter != nullptr) refit();
     if (inputs_.outlines() && (inputs_.cuts.given() || !plan_.method->outline)) {
       OutlineBorders unused;
       find_outline(document_, out_.grouping.outline, unused);
@@ -35,7 +35,6 @@ class Chunker {
   std::string_view piece(int64_t begin, int64_t end) const {
     return document_.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   }
-  bool is_foreign() const { return inputs_.tokenizer != nullptr && inputs_.tokenizer->is_foreign(); }
   // Return whether the method fills groups of sentences up to a size of its own, whatever sections they belong to.
   bool bounds_groups() const { return plan_.method->sized && plan_.size > 0 && !plan_.cuts_text(); }
   Sections sections() const {
@@ -82,7 +81,8 @@ class Chunker {
       add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders(),
                   [&](const Group& g) { return tail_before(g, unit); });
     }
-    const bool counted = inputs_.counts_tokens() && !is_foreign();  // refit() may change the text of a chunk
+    const bool counted =
+        inputs_.counts_tokens() && inputs_.counter == nullptr;  // refit() may change the text of a chunk
     for (const Group& g : groups) {
       if (document_.is_removed(out_.parts.sentence(g.first))) continue;
       const bool has_tail = g.tail >= 0;
@@ -95,14 +95,14 @@ class Chunker {
     }
   }
 
-  int64_t length_of(int64_t begin, int64_t end, Unit unit) const {
+  int64_t length_of(int64_t begin, int64_t end, Unit unit) {
     const Trimmed inside = trim(document_.text(), begin, end);
-    return measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer);
+    return document_.length(piece(inside.begin, inside.end), unit);
   }
 
   // Return the byte at which the tail begins that a group repeats from the previous sentence, or -1 if it repeats none.
   // The tail is at most as long as the overlap, and short enough for the group to stay within the limits.
-  int64_t tail_before(const Group& g, Unit unit) const {
+  int64_t tail_before(const Group& g, Unit unit) {
     const int64_t sentence = out_.parts.sentence(g.first - 1);
     const int64_t begin = out_.parts.begin(g.first), end = out_.parts.begin(g.last);
     const auto room = [&](int64_t most, Unit of, int64_t limit) {
@@ -298,17 +298,21 @@ class Chunker {
       for (size_t p = 0; p < starts.size(); ++p) {
         const int64_t end = p + 1 < starts.size() ? starts[p + 1] : stop;
         const Trimmed inside = trim(document_.text(), starts[p], end);
-        if (measure(piece(inside.begin, inside.end), unit, inputs_.tokenizer) <= limit) {
+        if (document_.length(piece(inside.begin, inside.end), unit) <= limit) {
           finer.push_back(starts[p]);
+        } else if (unit == Unit::kTokens && inputs_.counter != nullptr) {
+          cut_to(starts[p], end, limit, finer);
         } else {
           split_oversize(document_.text(), starts[p], end, unit, limit, inputs_.tokenizer, finer);
         }
       }
       starts = std::move(finer);
     };
-    const bool foreign = is_foreign();  // refit() cuts by the foreign tokenizer's tokens
-    if (bounds_groups() && !(foreign && plan_.unit == Unit::kTokens)) refine(plan_.unit, plan_.size);
-    if (limits_.most > 0 && !(foreign && limits_.unit == Unit::kTokens)) refine(limits_.unit, limits_.most);
+    int64_t size = bounds_groups() ? plan_.size : 0;
+    // Pieces of `size` would be cut into pieces of the limit and a short rest.
+    if (inputs_.counter != nullptr && plan_.unit == limits_.unit && limits_.most > 0 && limits_.most < size) size = 0;
+    if (size > 0) refine(plan_.unit, size);
+    if (limits_.most > 0) refine(limits_.unit, limits_.most);
     return starts;
   }
 
@@ -316,7 +320,7 @@ class Chunker {
   // the next one.
   enum class CutPlace : uint8_t { kUnit, kSentence, kWord, kCharacter };
 
-  // Cut spans that are still too long. With a foreign tokenizer, sums only approximate the tokens of a chunk's text.
+  // Cut spans that are still too long, because sums of a counter's tokens only approximate those of a chunk's text.
   void refit() {
     int64_t limit = limits_.unit == Unit::kTokens ? limits_.most : 0;
     if (plan_.method->sized && plan_.size > 0 && plan_.unit == Unit::kTokens)
@@ -335,9 +339,12 @@ class Chunker {
       if (fits(span.begin, span.end, limit)) {
         fitting.push_back(span);
       } else {
-        const int64_t own = document_.begin(span.own_first);
+        // A chunk that is cut repeats nothing.
+        int64_t begin = span.first < span.own_first ? std::max(document_.begin(span.own_first), least) : span.begin;
+        if (!fitting.empty()) begin = std::max(begin, std::min(fitting.back().end, span.end));
+        if (trim(document_.text(), begin, span.end).empty()) continue;
         std::vector<int64_t> starts;
-        cut_to(span.first < span.own_first ? std::max(own, least) : span.begin, span.end, limit, starts);
+        cut_to(begin, span.end, limit, starts);
         for (size_t p = 0; p < starts.size(); ++p) {
           const int64_t end = p + 1 < starts.size() ? starts[p + 1] : span.end;
           const int64_t first = document_.sentence_at(starts[p]);
@@ -359,7 +366,7 @@ class Chunker {
     return true;
   }
 
-  bool fits(int64_t begin, int64_t end, int64_t limit) const {
+  bool fits(int64_t begin, int64_t end, int64_t limit) {
     const Trimmed inside = trim(document_.text(), begin, end);
     return inside.empty() || document_.count_tokens(piece(inside.begin, inside.end)) <= limit ||
            next_character(inside.begin) >= inside.end;
@@ -385,7 +392,7 @@ class Chunker {
   }
   // Return the last boundary for which [begin, boundary) fits, or 0 if there is none. A binary search finds it: the
   // boundaries rise, and the counts of the text up to them nearly always rise, too.
-  int64_t furthest(int64_t begin, int64_t limit, const std::vector<int64_t>& borders) const {
+  int64_t furthest(int64_t begin, int64_t limit, const std::vector<int64_t>& borders) {
     size_t low = 0, high = borders.size();
     while (low < high) {
       const size_t middle = (low + high) / 2;
@@ -432,10 +439,15 @@ class Chunker {
 
 void Chunker::split_by_separators() {
   RecursiveSplitter splitter({plan_.size, plan_.overlap, plan_.unit, plan_.separators});
-  RecursiveInput input{document_.text(), 0, 0, {}};
+  RecursiveInput input{.buffer = document_.text(), .begin = 0, .end = 0};
   thread_local std::vector<int64_t> tokens;
   if (plan_.unit == Unit::kTokens) {
-    token_starts(*inputs_.tokenizer, document_.text(), tokens);
+    if (inputs_.counter != nullptr) {
+      document_.counted().starts(tokens);
+      input.count = [this](int64_t begin, int64_t end) { return document_.count_tokens(piece(begin, end)); };
+    } else {
+      token_starts(*inputs_.tokenizer, document_.text(), tokens);
+    }
     input.token_starts = tokens;
   }
   std::vector<Piece> pieces;
@@ -455,8 +467,8 @@ void Chunker::split_by_separators() {
   const bool to_characters =
       std::find(plan_.separators.begin(), plan_.separators.end(), std::string()) != plan_.separators.end();
   if (plan_.unit == Unit::kTokens && to_characters) limit = limit > 0 ? std::min(limit, plan_.size) : plan_.size;
-  if (is_foreign()) limit = 0;  // refit() cuts by the foreign tokenizer's tokens
-  const bool counted = inputs_.counts_tokens() && !is_foreign();
+  if (inputs_.counter != nullptr) limit = 0;  // refit() cuts by the counter's tokens
+  const bool counted = inputs_.counts_tokens() && inputs_.counter == nullptr;
   const auto add = [&](int64_t begin, int64_t end) {
     const int64_t used = counted ? document_.count_tokens(piece(begin, end)) : 0;
     if (limit > 0 && used > limit) return false;

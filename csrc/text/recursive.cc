@@ -69,7 +69,14 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
       // Like LangChain, this also splits a split of exactly `size`, and counts white space at the end of a piece.
       const int64_t after = sum[next + 1];
       if (after - sum[first] <= size && after - sum[next] < size) continue;
-      if (next > first) emit(border[first], border[next], sum[next] - sum[first]);
+      if (next > first) {
+        if (const size_t last = emit(level, first, next); last < next) {  // the other splits begin the next piece
+          next = last;
+          first = after_overlap(sum, first, next);
+          --next;
+          continue;
+        }
+      }
       if (after - sum[next] >= size) {
         split_section(rung + 1, border[next], border[next + 1], sum[next + 1] - sum[next]);
         first = next + 1;
@@ -89,7 +96,28 @@ void RecursiveSplitter::split_section(size_t rung, int64_t begin, int64_t end, i
     }
     refill(level);
   }
-  if (next > first) emit(level.border[first], level.border[next], units_of(level)[next] - units_of(level)[first]);
+  while (next > first) {
+    const size_t last = emit(level, first, next);
+    if (last == next) break;
+    first = after_overlap(units_of(level), first, last);
+  }
+}
+
+// Returns the first split of the piece after the piece of the splits first .. last - 1.
+size_t RecursiveSplitter::after_overlap(const int64_t* sum, size_t first, size_t last) const {
+  ++first;
+  while (first < last && (sum[last] - sum[first] > options_.overlap || sum[first + 1] == sum[first])) ++first;
+  return first;
+}
+
+// Emits the splits first .. last - 1 as one piece, without those at its end with which it is larger than `size`, and
+// returns the end of the piece.
+size_t RecursiveSplitter::emit(const Level& level, size_t first, size_t last) {
+  const int64_t* border = level.border.data();
+  if (input_.count)
+    while (last > first + 1 && input_.count(border[first], border[last]) > options_.size) --last;
+  emit(border[first], border[last], units_of(level)[last] - units_of(level)[first]);
+  return last;
 }
 
 const int64_t* RecursiveSplitter::units_of(const Level& level) const {

@@ -4,6 +4,7 @@
 // LangChain repeats it even if no overlap is requested.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct RecursiveInput {
   // tokens that start in it. If a long run without white space must count as more tokens than it has, the caller adds
   // starts inside the run.
   std::span<const int64_t> token_starts = {};  // only Unit::kTokens reads them
+  // Counts the tokens of a span alone, if token_starts only approximates them. No piece of several splits is then
+  // larger than `size`.
+  std::function<int64_t(int64_t begin, int64_t end)> count = {};
 };
 
 // The recursive splitter with its work buffers. One instance serves one thread, document after document.
@@ -74,6 +78,8 @@ class RecursiveSplitter {
   void refill(Level& level);
   size_t find_borders(Level& level, int64_t* out, size_t room);
   void measure(Level& level, size_t first);
+  size_t after_overlap(const int64_t* sum, size_t first, size_t last) const;
+  size_t emit(const Level& level, size_t first, size_t last);
   void emit(int64_t start, int64_t end, int64_t units);
   size_t tokens_before(int64_t offset) const;
   const int64_t* units_of(const Level& level) const;

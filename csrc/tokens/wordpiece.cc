@@ -298,34 +298,28 @@ bool needs_normalising(const uint8_t* copy, size_t size) {
 
 struct WordPiece::Impl {
   Rules rules;
-  ForeignEncode foreign;
 };
 
 WordPiece::WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& o)
     : impl_(new Impl{Rules{
-                         CharacterTable(o.normaliser),
-                         Vocabulary(vocabulary, o.prefix),
-                         static_cast<int32_t>(vocabulary.size()),
-                         find_unknown(vocabulary, o.unknown),
-                         static_cast<size_t>(std::max(o.max_word_characters, 0)),
-                         o.normaliser.lowercase,
-                         o.normaliser.clean_text,
-                     },
-                     nullptr}) {}
-
-WordPiece::WordPiece(ForeignEncode encode) : WordPiece({"[UNK]"}, {}) { impl_->foreign = std::move(encode); }
+          CharacterTable(o.normaliser),
+          Vocabulary(vocabulary, o.prefix),
+          static_cast<int32_t>(vocabulary.size()),
+          find_unknown(vocabulary, o.unknown),
+          static_cast<size_t>(std::max(o.max_word_characters, 0)),
+          o.normaliser.lowercase,
+          o.normaliser.clean_text,
+      }}) {}
 
 WordPiece::~WordPiece() = default;
 WordPiece::WordPiece(WordPiece&&) noexcept = default;
 
 int32_t WordPiece::vocabulary_size() const { return impl_->rules.size; }
 int32_t WordPiece::unknown_id() const { return impl_->rules.unknown; }
-bool WordPiece::is_foreign() const { return impl_->foreign != nullptr; }
 
 void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
                        std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans,
                        std::vector<LongWord>* long_words) const {
-  if (impl_->foreign) return impl_->foreign(text, bounds, n, ids, token_offsets, byte_spans);
   const Rules& rules = impl_->rules;
   const Kernels& k = kernels();
   const uint8_t* const data = as_bytes(text);

@@ -2,7 +2,6 @@
 // requested. The ids equal those of Hugging Face `tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece).
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,11 +18,6 @@ struct WordPieceOptions {
   std::string prefix = "##";      // of pieces that continue a word
   int max_word_characters = 100;  // a longer word is one [UNK]
 };
-
-// The encode() of another tokenizer, whose tokens are counted but not looked up in any table, so that the ids may have
-// any value. White space at the ends of a span must make no token.
-using ForeignEncode = std::function<void(std::string_view text, const int64_t* bounds, size_t n, Values<int32_t>& ids,
-                                         std::vector<int64_t>& token_offsets, Values<int64_t>* byte_spans)>;
 
 // The number of normalised characters above which a word is one unknown token.
 constexpr int64_t kLongWord = 100;
@@ -45,10 +39,6 @@ class WordPiece {
   // Takes the vocabulary, in which vocabulary[i] is the token with id i. Throws std::invalid_argument if the unknown
   // token is missing.
   WordPiece(const std::vector<std::string>& vocabulary, const WordPieceOptions& options);
-  // Uses another tokenizer instead. Its tokens may span two sentences, so a run of sentences may have slightly more or
-  // fewer tokens than the sum over its sentences. Limits therefore count the tokens of the run's text.
-  explicit WordPiece(ForeignEncode encode);
-  bool is_foreign() const;
   ~WordPiece();
   WordPiece(WordPiece&&) noexcept;
 

@@ -53,11 +53,10 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypeGuard
 
     import numpy.typing as npt
 
-    from .data.models import ForeignTokenizer, PairHead, Template, TokenTable, TopicHead
+    from .data.models import PairHead, Template, TokenCounter, TokenTable, TopicHead
     from .data.pieces import PieceVocabulary
 
 __all__ = [
@@ -79,6 +78,7 @@ __all__ = [
     "class_probability",
     "compressed_vectors",
     "count_alive",
+    "count_tokens",
     "cuts",
     "default_threads",
     "dot",
@@ -150,21 +150,28 @@ python_tables = _core.python_tables
 _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()
 
 
-def _tokenizer(encoder: TokenTable) -> _core.WordPiece:
-    """Return the native tokenizer of an encoder, or an object that calls a foreign tokenizer.
+def word_piece(encoder: TokenTable) -> _core.WordPiece:
+    """Return the native tokenizer of a vocabulary.
 
-    A native tokenizer is built only once for each encoder, because this takes some 10 ms for 30,522 tokens.
+    It is built only once for each, because this takes some 10 ms for 30,522 tokens.
     """
     found = _tokenizers.get(encoder)
     if found is None:
-        if _is_foreign(encoder):
-            return _core.WordPiece.foreign(encoder.count_spans)
         found = _tokenizers[encoder] = _core.WordPiece(encoder.vocabulary, **encoder.tokenizer_options)
     return found
 
 
-def _is_foreign(encoder: TokenTable | None) -> TypeGuard[ForeignTokenizer]:
-    return hasattr(encoder, "count_spans")
+def token_counter(tokenizer: TokenCounter) -> _core.TokenCounter:
+    """Return the counter of a tokenizer's tokens."""
+    core = tokenizer.core
+    return _core.TokenCounter.of_function(tokenizer) if core is None else _core.TokenCounter(core)
+
+
+def count_tokens(
+    tokenizer: TokenCounter, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the number of tokens of each consecutive span of a text, without white space at its ends, int64[n]."""
+    return token_counter(tokenizer).count(_contiguous(text, np.uint8), _contiguous(bounds, np.int64))
 
 
 def _contiguous(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -173,16 +180,17 @@ def _contiguous(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 def _arguments(request: Request) -> _core.Arguments:
     """Return the arguments that the core reads by attribute, with native objects in place of Python's models."""
-    tokenizer = request.tokenizer
-    # A foreign tokenizer is called while the GIL is held, so threads of the core cannot help. It uses several cores
+    tokenizer, counter = request.tokenizer, request.counter
+    # A counter in Python is called while the GIL is held, so threads of the core cannot help. It may use several cores
     # itself.
-    foreign = _is_foreign(tokenizer)
+    serial = counter is not None and counter.core is None
     return _core.Arguments(
-        request.with_(threads=1) if foreign else request,
-        None if tokenizer is None else _tokenizer(tokenizer),
+        request.with_(threads=1) if serial else request,
+        None if tokenizer is None else word_piece(tokenizer),
+        None if counter is None else token_counter(counter),
         None if request.pair_head is None else _pair_head(request.pair_head),
         None if request.topic_head is None else _topic_head(request.topic_head),
-        None if foreign else _fallback(tokenizer),
+        _fallback(tokenizer),
     )
 
 
@@ -710,7 +718,7 @@ def encode_static(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
 ) -> npt.NDArray[np.float32]:
     """Return the unit vectors, float32[k, dim], of k texts."""
-    return _core.encode_static(text, offsets, _tokenizer(encoder), encoder.table, threads)
+    return _core.encode_static(text, offsets, word_piece(encoder), encoder.table, threads)
 
 
 def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:
@@ -731,14 +739,14 @@ def encode_words(
     ``bounds``, int64[n + 1], are the boundaries of the spans in bytes. The byte spans of tokens are None, unless
     ``byte_spans`` asks for them.
     """
-    return _tokenizer(encoder).encode(text, bounds, byte_spans, threads)[:3]
+    return word_piece(encoder).encode(text, bounds, byte_spans, threads)[:3]
 
 
 def tokenize(
     encoder: TokenTable, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], *, threads: int = 1
 ) -> Tokens:
     """Return the WordPiece ids of consecutive spans of a text, and the number of tokens that budgets count for each."""
-    ids, offsets, _, counts = _tokenizer(encoder).encode(text, bounds, False, threads)
+    ids, offsets, _, counts = word_piece(encoder).encode(text, bounds, False, threads)
     return Tokens(ids, offsets, counts)
 
 
@@ -750,7 +758,7 @@ def byte_pair(
     whole_words: bool,
     pattern: str,
 ) -> _core.BytePair:
-    """Return a byte-level BPE tokenizer; csrc/tokens/byte_pair_vocabulary.h describes the arguments."""
+    """Return a byte-level BPE tokenizer; csrc/tokens/byte_pair/byte_pair_vocabulary.h describes the arguments."""
     offsets = np.zeros(len(tokens) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens)), out=offsets[1:])
     rows = None if merges is None else _contiguous(merges, np.int32).reshape(-1)

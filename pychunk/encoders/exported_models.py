@@ -12,7 +12,6 @@ import numpy.typing as npt
 from .._engine import native
 from .._engine.data.models import Template
 from .._engine.data.tokens import Tokens
-from . import token_ids
 from .files import model_dir
 from .runtime.cpu_batches import Report, Sink, run_batches
 from .runtime.device_batches import DeviceSink, Streams, run_device_batches
@@ -44,7 +43,9 @@ class ExportedModel:
     def __init__(self, path: str | Path, task: str, runtime: str | ModelPlacement, output: str | None = None) -> None:
         self.path, self.placement = Path(path), ModelPlacement.of(runtime)
         self.facts = model_dir.read(self.path, task)
-        self.tokenizer = token_ids.load(self.path / self.facts.tokenizer)
+        from ..tokenizers.sources import of_model  # imported here because the static encoder does without it
+
+        self.tokenizer = of_model(self.path / self.facts.tokenizer)
         self.template = self._prompted(self.facts.passage_prompt)
         model = self.path / self.facts.model
         self.session: Session | DeviceSession

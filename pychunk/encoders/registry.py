@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
+from .._util.user_cache import cache_home
 from . import cross_encoder, static_encoder, static_nsp, transformer
 from .files import model_dir
 from .model_cache import read
@@ -102,5 +103,5 @@ def _directory(encoder: Any, task: str) -> Path:
 
 def cached_names() -> list[str]:
     """Return the names of the models in the user's cache."""
-    folder = model_dir.cache_home() / "models"
+    folder = cache_home() / "models"
     return sorted(path.parent.name for path in folder.glob(f"*/{model_dir.FACTS}"))

@@ -16,8 +16,8 @@ from .._engine.arrow import flat_text, flat_texts
 from .._engine.data.tokens import Tokens
 from .._util.checksums import check
 from .._util.model_facts import read_facts
+from ..tokenizers.wordpiece import load_vocabulary
 from .model_cache import loaded
-from .vocabulary import load_vocabulary
 
 I64 = npt.NDArray[np.int64]
 

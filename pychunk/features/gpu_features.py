@@ -80,8 +80,8 @@ class DeviceScorer:
         if features.vectors is not None:
             return TokenizedRequest(request, None)
         tokens = self.cutter.tokens_of(features.text, features.bounds, request.threads)
-        if self.cutter.tokenizer is request.tokenizer:
-            request = with_tokens(request, tokens)
+        if self.cutter.tokenizer in (request.tokenizer, request.counter):
+            request = with_tokens(request, tokens, self.cutter.tokenizer)
         return TokenizedRequest(request, tokens)
 
     def score(self, prepared: TokenizedRequest, engine: Engine, report: Any = None) -> Request:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from .._engine.data.columns import CUT_REASONS
 from .._engine.data.cuts import Cuts
 from .._engine.data.features import Features, neighbours
-from .._engine.data.models import TokenTable
+from .._engine.data.models import TokenCounter, TokenTable
 from .._engine.data.plan import Plan
 from .._engine.data.ragged import Ragged
 from .._engine.data.request import Request
@@ -23,13 +23,13 @@ from ..encoders.cross_encoder import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.runtime.placement import ModelPlacement
 from ..encoders.static_encoder import load as load_static
-from ..encoders.token_ids import WordPieceTokenizer
 from ..encoders.transformer import TransformerEncoder
 from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic
+from ..tokenizers.wordpiece import WordPieceTokenizer
 from .gpu_features import DeviceScorer, TokenizedRequest
-from .sentence_features import with_sentences, with_tokens
+from .sentence_features import with_sentences, with_token_counts, with_tokens
 
 #: A function that receives the share of the request's work that is done, from 0 to 1.
 Report = Callable[[float], None]
@@ -37,6 +37,22 @@ Report = Callable[[float], None]
 late_chunking, _removed_text = (
     LazyModule(f"pychunk.{name}") for name in ("encoders.late_chunking", "features.removed_text")
 )
+
+
+class CountingTokenizer(TokenCounter, Protocol):
+    """A tokenizer of :mod:`pychunk.tokenizers`, which counts tokens."""
+
+    name: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the vocabulary; empty for a function."""
+        ...
+
+
+def _name(tokenizer: CountingTokenizer) -> str:
+    """Return the name of a tokenizer for metadata, with the hash of its vocabulary if it has one."""
+    return f"{tokenizer.name}:{tokenizer.fingerprint}" if tokenizer.fingerprint else tokenizer.name
 
 
 class Models:
@@ -55,6 +71,7 @@ class Models:
         placement: ModelPlacement,
         *,
         late: bool = False,
+        counter: CountingTokenizer | None = None,
     ) -> None:
         self.method, self.placement = method, placement
         self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.traits.needs else None
@@ -69,6 +86,11 @@ class Models:
         self._cuts_by_vectors = "vectors" in method.traits.needs
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
         self.words = self._words()
+        #: The tokenizer that counts tokens for limits and sizes; None if ``words`` does.
+        self.counter: TokenCounter | None = counter
+        self._counter_name = "" if counter is None else _name(counter)
+        if counter is None and not self.words.vocabulary:
+            self.counter = cast("TokenCounter", self.words)
         self._scorer: DeviceScorer | None = None
         if placement.device is not None and method.is_native and method.has_kernel:
             wanted = self._fills_table and self.one_encoder
@@ -97,10 +119,7 @@ class Models:
         return self._fills_table and self.table.in_engine
 
     def _words(self) -> TokenTable:
-        """Return the counter of tokens, which is the tokenizer of the encoder that cuts.
-
-        A static encoder is its own tokenizer.
-        """
+        """Return the tokenizer of the encoder that cuts. A static encoder is its own tokenizer."""
         model = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         own = model.tokenizer
         if self._fills_table and isinstance(own, WordPieceTokenizer) and self.cutter.in_engine:
@@ -137,7 +156,14 @@ class Models:
         # A transformer's tokenizer has no table. If the caller passes vectors, the table is not used.
         table = self.words.table if self.words.table.size and not own else None
         return Request(
-            features, plan, tokenizer=self.words, table=table, pair_head=head, topic_head=self.topic, **parts
+            features,
+            plan,
+            tokenizer=self.words if self.words.vocabulary else None,
+            counter=self.counter,
+            table=table,
+            pair_head=head,
+            topic_head=self.topic,
+            **parts,
         )
 
     def metadata(self, own_vectors: bool) -> dict[str, Any]:
@@ -148,7 +174,7 @@ class Models:
         vectors = "given" if own_vectors else self.cutter.fingerprint
         counts = self.cutter if self.pairs is None or self.pairs.in_engine else self.pairs
         cuts_by = self.pairs.fingerprint if self.pairs else vectors
-        found: dict[str, Any] = {"encoder": cuts_by, "tokenizer": counts.tokenizer_name}
+        found: dict[str, Any] = {"encoder": cuts_by, "tokenizer": self._counter_name or counts.tokenizer_name}
         if self.topic is not None:
             found["topic_model"] = self.topic.fingerprint
         if self._fills_table:
@@ -225,8 +251,7 @@ class Models:
         """
         if request.features.token_counts is not None:
             return request
-        features = request.features
-        return with_tokens(request, self.words.tokens_of(features.text, features.bounds, request.threads))
+        return with_token_counts(request, self.words)
 
     def _scored(self, prepared: TokenizedRequest, engine: Engine, report: Report | None) -> Request:
         """Return the request with the scores of a GPU, and with another encoder's vectors for the table if needed."""
@@ -277,13 +302,12 @@ class _Work:
             found = model.tokens_of(features.text, features.bounds, threads)
             self._tokens[id(model.tokenizer)] = found
             if model.tokenizer is self._words:
-                self.request = with_tokens(self.request, found)
+                self.request = with_tokens(self.request, found, self._words)
         return found
 
     def count_tokens(self) -> None:
         if self._features.token_counts is None:
-            features, threads = self._features, self.request.threads
-            self.request = with_tokens(self.request, self._words.tokens_of(features.text, features.bounds, threads))
+            self.request = with_token_counts(self.request, self._words)
 
     def add_pair_scores(self, scorer: PairEncoder | None) -> None:
         """Add the probability of each pair of neighbouring sentences."""

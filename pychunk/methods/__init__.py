@@ -44,15 +44,11 @@ METHODS: dict[str, type[Method]] = {
 }
 
 #: The keyword options that every method has, with their defaults.
-SHARED: dict[str, bool | str] = {"keep_together": "auto", "unwrap_lines": "auto"}
+SHARED: dict[str, Any] = {"keep_together": "auto", "unwrap_lines": "auto", "tokenizer": None}
 
 _ROLES = (
     *("titles", "summaries", "sentence_spans", "sentence_vectors"),
     *("page_starts", "blocks", "removed", "cuts"),
-)
-_LENGTHS = (
-    "lengths are counted in the tokens of encoder=, or for the methods 'cluster', 'fixed', 'recursive' and 'structure' "
-    "in unit='words' or unit='characters'"
 )
 _ENCODER = "pass encoder=, or vectors of your own as columns={'sentence_vectors': ...}"
 _THRESHOLD = (
@@ -83,8 +79,9 @@ REPLACEMENTS: dict[str, str] = {
     "max_chunk_size": "pass max_tokens=",
     "min_chunk_size": "pass min_tokens=",
     "chunk_overlap": "pass overlap=",
-    "tokenizer": _LENGTHS,
-    "length_function": _LENGTHS,
+    "length_function": "pass tokenizer= with the function, or unit='words' or unit='characters'",
+    "tokenizer_name": "pass tokenizer=",
+    "tokenizer_or_token_counter": "pass tokenizer=",
     "embeddings": _ENCODER,
     "embed_model": _ENCODER,
     "embedding_model": _ENCODER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
     from ..llm import LLM
@@ -32,11 +32,12 @@ MethodName = Literal[
 class MethodOptions(TypedDict, total=False):
     """The keyword options of :func:`pychunk.segment` that belong to methods; docs/methods.md explains each.
 
-    Every method has the first two options. Each other option belongs to some methods only.
+    Every method has the first three options. Each other option belongs to some methods only.
     """
 
     keep_together: bool | Literal["auto"]
     unwrap_lines: bool | Literal["auto"]
+    tokenizer: Any
     summary: Literal["extractive", "mean", "lead", "title", "given", "llm", "sentence", "random"]
     k: float
     summaries_out: bool

@@ -7,6 +7,7 @@ import binascii
 import gzip
 import hashlib
 import re
+import unicodedata
 import zlib
 from copy import copy
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy as np
 from .._engine import native
 from .._engine.data.patterns import PATTERNS
 from .._engine.data.tokens import Tokens
+from .spans import stripped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,10 +32,6 @@ if TYPE_CHECKING:
 PATTERN_NAMES = tuple(PATTERNS)
 #: The largest vocabulary file that is read, in bytes, before and after decompression.
 MOST_BYTES = 1 << 29
-
-
-class NotNativeError(ValueError):
-    """A valid tokenizer file that the native core does not implement; the package ``tokenizers`` may run it."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,7 @@ class BytePairTokenizer:
         pattern: One of :data:`PATTERN_NAMES`.
         added_tokens: Tokens that are found in a text before its pattern is applied, with their ids.
         special_tokens: Special tokens, with their ids. They are found in a text only if :meth:`allow` names them.
+        nfc: Whether texts are normalized to NFC. :meth:`count_spans` does so; the other methods expect text in NFC.
     """
 
     def __init__(
@@ -85,10 +84,12 @@ class BytePairTokenizer:
         name: str,
         added_tokens: Mapping[str, int] | None = None,
         special_tokens: Mapping[str, int] | None = None,
+        *,
+        nfc: bool = False,
     ) -> None:
         if pattern not in PATTERN_NAMES:
             raise ValueError(f"pattern must be one of {', '.join(PATTERN_NAMES)}; got {pattern!r}")
-        self.name, self.pattern = name, pattern
+        self.name, self.pattern, self.nfc = name, pattern, nfc
         self.added_tokens, self.special_tokens = dict(added_tokens or {}), dict(special_tokens or {})
         self._vocabulary_hash = vocabulary.fingerprint()
         # The attributes that every tokenizer of an encoder has. No caller looks tokens up.
@@ -110,7 +111,12 @@ class BytePairTokenizer:
     @property
     def fingerprint(self) -> str:
         """The first 16 hexadecimal digits of a SHA-256 of the vocabulary, the pattern and the added tokens."""
-        parts = [self._vocabulary_hash, self.pattern, *(f"{text} {i}" for text, i in sorted(self.added_tokens.items()))]
+        parts = [
+            self._vocabulary_hash,
+            self.pattern,
+            *["nfc"] * self.nfc,
+            *(f"{text} {i}" for text, i in sorted(self.added_tokens.items())),
+        ]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def equals(self, other: object) -> bool:
@@ -160,6 +166,20 @@ class BytePairTokenizer:
     def count(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> I64:
         """Return the number of tokens of each span, int64[n]. This is faster than :meth:`tokens_of`."""
         return self._run(text, bounds, False, False, threads)[0].counts
+
+    @property
+    def core(self) -> Any:
+        """The native tokenizer that counts tokens; None if :meth:`count_spans` does."""
+        return None if self.nfc or self.added_tokens else self._core
+
+    def count_spans(self, text: bytes, bounds: I64) -> I64:
+        """Return the numbers of tokens of n consecutive spans of UTF-8 without white space at their ends, int64[n]."""
+        texts = stripped(text, bounds)
+        if self.nfc:
+            texts = [unicodedata.normalize("NFC", each) for each in texts]
+        encoded = [each.encode() for each in texts]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        return self.count(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
     def encode_text(self, text: str) -> list[int]:
         """Return the ids of one text."""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._engine.data.patterns import pattern_name
-from .byte_pair import BytePairTokenizer, NotNativeError, Vocabulary
+from . import NotNativeError
+from .byte_pair import BytePairTokenizer, Vocabulary
 
 #: The largest file that is read, in bytes.
 MOST_BYTES = 1 << 29
@@ -26,6 +27,7 @@ class TokenizerFile:
         normalizer: The object ``normalizer``, or None.
         pre_tokenizer: The object ``pre_tokenizer``, or None.
         added_tokens: The objects of the list ``added_tokens``.
+        data: The whole content.
     """
 
     path: Path
@@ -33,6 +35,7 @@ class TokenizerFile:
     normalizer: dict[str, Any] | None
     pre_tokenizer: dict[str, Any] | None
     added_tokens: list[dict[str, Any]]
+    data: dict[str, Any]
 
     def damaged(self, field: str, message: str) -> ValueError:
         """Return the error of a damaged field."""
@@ -55,6 +58,19 @@ def read(path: Path) -> TokenizerFile:
         data = json.loads(path.read_bytes())
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} must be a tokenizer in JSON ({error}). Get the file again") from None
+    return parse(data, path)
+
+
+def parse(data: Any, path: Path) -> TokenizerFile:
+    """Return the parts of the content of a ``tokenizer.json``, and check their types.
+
+    Args:
+        data: The content.
+        path: The file, for messages.
+
+    Raises:
+        ValueError: The content is damaged.
+    """
     if not isinstance(data, dict):
         raise ValueError(f"{path} must hold an object; got {type(data).__name__}. Get the file again")
     for field, kinds in _KINDS.items():
@@ -68,7 +84,7 @@ def read(path: Path) -> TokenizerFile:
                 f"{path}: added_tokens must be objects with an id and a content; got {str(each)[:60]!r}. "
                 "Get the file again"
             )
-    return TokenizerFile(path, data["model"], data.get("normalizer"), data.get("pre_tokenizer"), added)
+    return TokenizerFile(path, data["model"], data.get("normalizer"), data.get("pre_tokenizer"), added, data)
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -84,24 +100,23 @@ def _is_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
-def load_byte_pair(path: Path, *, name: str | None = None, normalized: bool = False) -> BytePairTokenizer:
+def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> BytePairTokenizer:
     """Return the byte-level BPE tokenizer of a ``tokenizer.json``.
 
     Its special tokens are text, and its other added tokens are found in texts, as in ``tokenizers`` with
     ``encode_special_tokens = True``.
 
     Args:
-        path: The file.
+        source: The file, or its content. If its normalizer is NFC, :meth:`BytePairTokenizer.encode` expects text in
+            NFC. ASCII text is in NFC, and so is text whose characters are all below U+0300.
         name: The name of the tokenizer. None means the name of the file's folder.
-        normalized: Whether all texts are in NFC. If so, a file with the normalizer NFC is native. ASCII text is in NFC,
-            and so is text whose characters are all below U+0300.
 
     Raises:
         ValueError: The file is damaged.
         NotNativeError: The file needs something that the native core does not implement.
     """
-    file = read(path)
-    pattern = _check_byte_level(file, normalized)
+    file = source if isinstance(source, TokenizerFile) else read(source)
+    path, pattern = file.path, _check_byte_level(file)
     vocabulary = _byte_vocabulary(file)
     added: dict[str, int] = {}
     special: dict[str, int] = {}
@@ -116,17 +131,19 @@ def load_byte_pair(path: Path, *, name: str | None = None, normalized: bool = Fa
             raise file.damaged("added_tokens", "must not be empty texts")
         added[token["content"]] = token["id"]
     try:
-        return BytePairTokenizer(vocabulary, pattern, name or path.resolve().parent.name, added, special)
+        return BytePairTokenizer(
+            vocabulary, pattern, name or path.resolve().parent.name, added, special, nfc=file.normalizer is not None
+        )
     except ValueError as error:
         raise ValueError(f"{path}: model.vocab: {error}. Get the file again") from None
 
 
-def _check_byte_level(file: TokenizerFile, normalized: bool) -> str:
+def _check_byte_level(file: TokenizerFile) -> str:
     """Return the name of the file's pattern, if the native core implements all that the file asks for."""
     kind = file.model.get("type", "BPE" if "merges" in file.model else None)
     if kind != "BPE":
         raise file.not_native("model.type", f"is {kind!r:.60}")
-    if file.normalizer is not None and not (file.normalizer.get("type") == "NFC" and normalized):
+    if file.normalizer is not None and file.normalizer.get("type") != "NFC":
         raise file.not_native("normalizer.type", f"is {file.normalizer.get('type')!r:.60}")
     for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
         if file.model.get(option):

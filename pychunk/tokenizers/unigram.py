@@ -17,16 +17,13 @@ import numpy.typing as npt
 from .._engine import native
 from .._engine.data.pieces import NORMAL, RESERVED, PieceVocabulary
 from .._engine.data.tokens import Tokens
+from . import NotNativeError
 from .sentencepiece_model import read_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 I64 = npt.NDArray[np.int64]
-
-
-class UnsupportedTokenizerError(ValueError):
-    """A valid tokenizer file asks for a step that has no native implementation."""
 
 
 class SentencePieceTokenizer:
@@ -65,6 +62,15 @@ class SentencePieceTokenizer:
         """Return the number of tokens of each text, int64[n]. This takes less time than :meth:`encode`."""
         return self._run(text, offsets, "counts", threads)[2]
 
+    @property
+    def core(self) -> Any:
+        """The native tokenizer."""
+        return self._core
+
+    def count_spans(self, text: bytes, bounds: I64) -> I64:
+        """Return the numbers of tokens of n consecutive spans of UTF-8 without white space at their ends, int64[n]."""
+        return native.count_tokens(self, np.frombuffer(text, np.uint8), bounds)
+
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         """Return the tokens of consecutive spans of a text, as the tokenizers of encoders do."""
         return self.encode(text, bounds, threads)
@@ -80,14 +86,25 @@ def load_sentencepiece(path: str | Path, name: str | None = None) -> SentencePie
     """Return the tokenizer in a ``.model`` file of sentencepiece.
 
     Raises:
-        UnsupportedTokenizerError: The file asks for something that only the package sentencepiece does.
+        NotNativeError: The file asks for something that only the package sentencepiece does.
         ValueError: The file is damaged. The message names the file and the field.
     """
     path = Path(path)
-    model = read_model(path.read_bytes(), str(path))
+    return sentencepiece_of(path.read_bytes(), str(path), name or path.name)
+
+
+def sentencepiece_of(data: bytes, where: str, name: str) -> SentencePieceTokenizer:
+    """Return the tokenizer in the content of a ``.model`` file. For the errors see :func:`load_sentencepiece`.
+
+    Args:
+        data: The content of the file.
+        where: The name of the file, for messages.
+        name: The tokenizer's name.
+    """
+    model = read_model(data, where)
     if model.unsupported:
-        raise UnsupportedTokenizerError(f"{path}: {model.unsupported}; the package sentencepiece runs such models")
-    return _made(model.vocabulary, name or path.name, str(path))
+        raise NotNativeError(f"{where}: {model.unsupported}; the package sentencepiece runs such models")
+    return _made(model.vocabulary, name, where)
 
 
 def unigram_of(data: Mapping[str, Any], where: str, name: str | None = None) -> SentencePieceTokenizer:
@@ -101,7 +118,7 @@ def unigram_of(data: Mapping[str, Any], where: str, name: str | None = None) -> 
         name: The tokenizer's name; by default the name of the file.
 
     Raises:
-        UnsupportedTokenizerError: The file asks for something that only the package tokenizers does.
+        NotNativeError: The file asks for something that only the package tokenizers does.
         ValueError: The file is damaged. The message names the file and the field.
     """
     model = _mapping(data.get("model"), where, "model")
@@ -159,8 +176,8 @@ def _made(vocabulary: PieceVocabulary, name: str, where: str) -> SentencePieceTo
         raise ValueError(f"{where}: {error}") from None
 
 
-def _unsupported(where: str, field: str, got: Any) -> UnsupportedTokenizerError:
-    return UnsupportedTokenizerError(
+def _unsupported(where: str, field: str, got: Any) -> NotNativeError:
+    return NotNativeError(
         f"{where}: {field} holds {got!r:.80}, which has no native implementation; the package tokenizers runs it"
     )
 

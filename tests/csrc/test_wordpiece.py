@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pychunk import _core
 from pychunk.encoders.static_encoder import SHIPPED
-from pychunk.encoders.vocabulary import load_vocabulary
+from pychunk.tokenizers.wordpiece import load_vocabulary
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face tokenizers is the oracle")
 

@@ -19,7 +19,7 @@ pytest.importorskip("onnxruntime")
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
-from pychunk.encoders import registry, token_ids
+from pychunk.encoders import registry
 from pychunk.encoders.files import model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
 from pychunk.encoders.files.bert_weights import read_weights
@@ -27,6 +27,7 @@ from pychunk.encoders.runtime.bert_torch import BertTorch, is_out_of_memory
 from pychunk.encoders.runtime.cuda_graphs import ShapeGraphs
 from pychunk.encoders.runtime.sessions import open_session
 from pychunk.encoders.runtime.torch_precision import exact_products
+from pychunk.tokenizers.sources import of_model
 
 WORDS, POSITIONS, DIM, WIDE = 50, 24, 32, 96
 #: The largest difference of float32 results, whose sums have another order.
@@ -116,7 +117,7 @@ def random_rows(rows: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.nd
 def tokenised(path: Path, pairs: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sentences, or each with the next one, as (ids, lengths, types) of one padded batch."""
     facts = model_dir.read(path)
-    found = token_ids.load(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
+    found = of_model(path / facts.tokenizer).tokens_of(*flat_text(pa.array(SENTENCES, pa.large_string())))
     first = np.arange(len(SENTENCES))
     rows = native.pair_rows(found, first, np.roll(first, -1) if pairs else None, facts.template)
     lengths = rows.lengths()

@@ -13,8 +13,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "pychunk"
 CORE = PACKAGE.parent / "csrc"
 #: Folders of the native core: each includes only files of itself and of earlier ones.
-CORE_ORDER = ("common", "text", "tokens", "vectors", "document", "parsing", "parsing/html", "methods", "segment")
-CORE_ORDER += ("search", "python", "cuda")
+CORE_ORDER = ("common", "text", "tokens", "tokens/byte_pair", "tokens/sentencepiece", "vectors", "document")
+CORE_ORDER += ("parsing", "parsing/html", "methods", "segment", "search", "python", "cuda")
 #: The most file names, not counting their endings, that a folder of the core holds.
 MOST_NAMES = 20
 

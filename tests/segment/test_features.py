@@ -317,6 +317,6 @@ def test_a_script_that_the_encoder_does_not_know_is_told_of_given_tokens_too() -
     expected = _native.segment(request)
     split = with_sentences(request, _native)
     tokens = segmenter.models.words.tokens_of(split.features.text, split.features.bounds)
-    found = _native.segment(with_tokens(split, tokens))
+    found = _native.segment(with_tokens(split, tokens, segmenter.models.words))
     assert found["tokens_met"] == expected["tokens_met"] > found["fallback_tokens"] > 5
     assert found["fallback_tokens"] == expected["fallback_tokens"]

@@ -36,10 +36,9 @@ ADVICE = {
     "max_chunk_size": "max_tokens=",
     "min_chunk_size": "min_tokens=",
     "chunk_overlap": "overlap=",
-    "tokenizer": "lengths are counted in the tokens of encoder=, or for the methods 'cluster', 'fixed', "
-    "'recursive' and 'structure' in unit='words' or unit='characters'",
-    "length_function": "lengths are counted in the tokens of encoder=, or for the methods 'cluster', 'fixed', "
-    "'recursive' and 'structure' in unit='words' or unit='characters'",
+    "length_function": "tokenizer= with the function, or unit='words' or unit='characters'",
+    "tokenizer_name": "tokenizer=",
+    "tokenizer_or_token_counter": "tokenizer=",
     "embeddings": "encoder=, or vectors of your own as columns={'sentence_vectors': ...}",
     "embed_model": "encoder=",
     "embedding_model": "encoder=",

@@ -13,7 +13,7 @@ from token_texts import CASES, in_characters, texts_of
 
 from pychunk._engine import native
 from pychunk._engine.reference.text import wordpiece as reference
-from pychunk.encoders.token_ids import WordPieceTokenizer
+from pychunk.tokenizers.wordpiece import WordPieceTokenizer
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face tokenizers is the oracle")
 

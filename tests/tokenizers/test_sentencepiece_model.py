@@ -9,8 +9,9 @@ import pytest
 from amounts import amounts
 from token_texts import CASES, errors_name, texts_of, tokens_of
 
+from pychunk.tokenizers import NotNativeError
 from pychunk.tokenizers.sentencepiece_model import read_model
-from pychunk.tokenizers.unigram import UnsupportedTokenizerError, load_sentencepiece
+from pychunk.tokenizers.unigram import load_sentencepiece
 
 IDENTITY = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
 #: Options of training. The third model is of the type of Llama 2.
@@ -153,5 +154,5 @@ def test_models_without_a_native_implementation_are_named(tmp_path: Path, spec: 
     assert read_model(SMALL + spec, "x").unsupported == message
     path = tmp_path / "x.model"
     path.write_bytes(SMALL + spec)
-    with pytest.raises(UnsupportedTokenizerError, match=f"{message}; the package sentencepiece runs such models"):
+    with pytest.raises(NotNativeError, match=f"{message}; the package sentencepiece runs such models"):
         load_sentencepiece(path)

@@ -13,8 +13,8 @@ from test_byte_pair import TEXTS, utf8, whole
 from vocabularies import TIKTOKEN, published_ranks, small_ranks
 
 from pychunk._engine.data.patterns import PATTERNS
-from pychunk.tokenizers import tokenizer_json
-from pychunk.tokenizers.byte_pair import BytePairTokenizer, NotNativeError
+from pychunk.tokenizers import NotNativeError, tokenizer_json
+from pychunk.tokenizers.byte_pair import BytePairTokenizer
 
 
 def alphabet() -> dict[int, str]:
@@ -149,7 +149,6 @@ def changed(data: dict[str, Any], path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("normalizer", {"type": "NFC"}, "normalizer.type is 'NFC'"),
         ("normalizer", {"type": "Lowercase"}, "normalizer.type is 'Lowercase'"),
         ("model.type", "Unigram", "model.type is 'Unigram'"),
         ("model.dropout", 0.1, "model.dropout is 0.1"),
@@ -173,7 +172,7 @@ def test_what_is_not_native_is_named(tmp_path: Path, field: str, value: object, 
 
 def test_nfc_is_native_for_texts_that_are_in_nfc(tmp_path: Path) -> None:
     path = write(tmp_path, changed(content(small_ranks(), "qwen2"), "normalizer", {"type": "NFC"}))
-    check_equal(tokenizer_json.load_byte_pair(path, normalized=True), oracle(path), "naïve café, déjà vu")
+    check_equal(tokenizer_json.load_byte_pair(path), oracle(path), "naïve café, déjà vu")
 
 
 @pytest.mark.parametrize(

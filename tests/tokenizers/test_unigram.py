@@ -12,7 +12,8 @@ from amounts import amounts
 from character_maps import stored
 from token_texts import CASES, in_characters, texts_of, tokens_of
 
-from pychunk.tokenizers.unigram import UnsupportedTokenizerError, unigram_of
+from pychunk.tokenizers import NotNativeError
+from pychunk.tokenizers.unigram import unigram_of
 
 tokenizers = pytest.importorskip("tokenizers", reason="Hugging Face tokenizers is the oracle")
 
@@ -172,5 +173,5 @@ def test_damaged_files_are_errors_that_name_the_file_and_the_field(content: dict
     ],
 )
 def test_steps_without_a_native_implementation_are_named(changes: dict[str, Any]) -> None:
-    with pytest.raises(UnsupportedTokenizerError, match="the package tokenizers runs it"):
+    with pytest.raises(NotNativeError, match="the package tokenizers runs it"):
         unigram_of(minimal(**changes), "x.json")

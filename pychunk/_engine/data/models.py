@@ -27,13 +27,16 @@ class TokenTable(Protocol):
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: IntArray, threads: int = 1) -> Tokens: ...
 
 
-class ForeignTokenizer(TokenTable, Protocol):
-    """A tokenizer other than WordPiece, which serves only to count tokens.
+class TokenCounter(Protocol):
+    """A tokenizer that counts the tokens of limits and sizes; see csrc/tokens/token_counter.h.
 
-    See ``foreign`` in csrc/python/bindings.cc.
+    ``core`` is a tokenizer of the native core that counts. If it is None, ``count_spans`` does: it returns the number
+    of tokens of each span ``text[bounds[i]:bounds[i + 1]]`` of UTF-8, without white space at its ends.
     """
 
-    def count_spans(self, text: bytes, bounds: IntArray, byte_spans: bool) -> tuple[IntArray, IntArray | None]: ...
+    @property
+    def core(self) -> Any: ...
+    def count_spans(self, text: bytes, bounds: IntArray) -> IntArray: ...
 
 
 class PairHead(Protocol):

@@ -11,13 +11,13 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: The kinds of piece, in the order of csrc/tokens/sentencepiece.h. Text never matches a reserved piece.
+#: The kinds of piece, in the order of csrc/tokens/sentencepiece/sentencepiece.h. Text never matches a reserved piece.
 NORMAL, USER_DEFINED, UNUSED, RESERVED = range(4)
 
 
 @dataclass(frozen=True, eq=False)
 class PieceVocabulary:
-    """The pieces by id, and options; csrc/tokens/sentencepiece.h describes them.
+    """The pieces by id, and options; csrc/tokens/sentencepiece/sentencepiece.h describes them.
 
     Attributes:
         pieces: The text of each piece.

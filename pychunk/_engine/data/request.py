@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .cuts import Cuts
-    from .models import PairHead, TokenTable, TopicHead
+    from .models import PairHead, TokenCounter, TokenTable, TopicHead
     from .ragged import Ragged
 
 
@@ -25,8 +25,10 @@ class Request:
     plan: Plan
     #: Cuts that were made outside the engine, which then only fits the chunks to the budget and builds the table.
     cuts: Cuts | None = None
-    #: The tokenizer that counts tokens.
+    #: The tokenizer of the table. It also counts tokens, unless there is a counter.
     tokenizer: TokenTable | None = None
+    #: The tokenizer that counts tokens for limits and sizes.
+    counter: TokenCounter | None = None
     #: The table of the static encoder, int8[vocabulary, d]. The core computes vectors from it, also for parts of
     #: sentences.
     table: npt.NDArray[np.int8] | None = None

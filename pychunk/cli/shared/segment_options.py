@@ -81,6 +81,14 @@ class SegmentOptions:
     min_tokens: Annotated[
         str | None, typer.Option(help="Shortest chunk in tokens: a number or auto. Shorter ones join a neighbour.")
     ] = None
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="Tokenizer that counts tokens: o200k_base, cl100k_base, xlm-r (see `pychunk model get`), or the path "
+            "of a tokenizer.json, .model, .tiktoken file or model's folder. Default: the encoder's.",
+        ),
+    ] = None
     overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None
     keep_together: Annotated[
         bool | None,
@@ -153,7 +161,11 @@ class SegmentOptions:
             )
         if flags.get("vectors") is not None:
             flags["vectors"] = _vectors(flags["vectors"], vector_encoder)
-        flags |= {"overlap": self.overlap, "placement": None if self.placement is None else self.where}
+        flags |= {
+            "overlap": self.overlap,
+            "tokenizer": self.tokenizer,
+            "placement": None if self.placement is None else self.where,
+        }
         flags = {key: value for key, value in flags.items() if value is not None}
         for key in ("max_tokens", "min_tokens"):
             if (value := getattr(self, key)) is not None:

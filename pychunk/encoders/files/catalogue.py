@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._util import wheels
 from ..._util.checksums import sha256
 from ..._util.suggestions import did_you_mean
 from .. import cross_encoder, static_encoder, transformer
-from . import convert, dequantization, model_dir, wheels
+from . import convert, dequantization, model_dir
 
 FILE = static_encoder.SHIPPED / "catalogue.json"
 #: The least cosine of a newly built model's vectors to the stored ones. Float32 rounding stays above it; a wrong

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import token_ids
+from ...tokenizers.sources import of_model
+from ...tokenizers.wordpiece import WordPieceTokenizer
 from . import checkpoint
 from .model_dir import ModelFacts
 
@@ -184,8 +185,8 @@ def template(tokenizer: Path) -> dict[str, Any]:
 
     The keys are ``prefix``, ``middle``, ``suffix`` and ``pad``.
     """
-    loaded = token_ids.load(tokenizer)
-    if isinstance(loaded, token_ids.WordPieceTokenizer):
+    loaded = of_model(tokenizer)
+    if isinstance(loaded, WordPieceTokenizer):
         number = {token: i for i, token in enumerate(loaded.vocabulary)}
         missing = [token for token in ("[CLS]", "[SEP]", "[PAD]") if token not in number]
         if missing:

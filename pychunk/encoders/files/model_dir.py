@@ -15,6 +15,7 @@ from ..._engine.data.models import Template
 from ..._util.checksums import check
 from ..._util.durable_files import whole_folder
 from ..._util.model_facts import FORMAT, read_facts
+from ..._util.user_cache import cache_home
 
 FACTS = "pychunk.json"
 
@@ -144,14 +145,6 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
         raise ValueError(f"{path} is not empty and holds no exported model; name an empty or new directory")
     with whole_folder(path) as aside:
         yield aside
-
-
-def cache_home() -> Path:
-    """Return the folder of this user's models: ``PYCHUNK_CACHE``, else ``pychunk`` in the user's cache."""
-    own = os.environ.get("PYCHUNK_CACHE")
-    if own:
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pychunk"
 
 
 def cached(name: str) -> Path:

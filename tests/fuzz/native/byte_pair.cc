@@ -1,6 +1,6 @@
 // A target for byte-level BPE with every pattern: pre-tokens equal those found one character at a time, tokens equal
 // those of a slow merge, and counts and a second call agree.
-#include "tokens/byte_pair.h"
+#include "tokens/byte_pair/byte_pair_counter.h"
 
 #include <map>
 
@@ -96,5 +96,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(counts.counts.data[s] == token - tokens.offsets.data[s], "count of span ", s);
   }
   REQUIRE(token == tokens.ids.size, "there are ", tokens.ids.size, " tokens, and not ", token);
+
+  const std::unique_ptr<CountedText> counted = counter_of(*made[choice])->read(text);
+  for (size_t s = 0; s + 1 < bounds.size(); ++s) {
+    const Trimmed inside = trim(text, bounds[s], bounds[s + 1]);
+    if (inside.empty()) continue;
+    const int64_t own[] = {inside.begin, inside.end};
+    const Tokens alone = made[choice]->encode(text, own, {false, false}, 1);
+    const int64_t found = counted->count(inside.begin, inside.end);
+    REQUIRE(found == alone.counts.data[0], "span ", s, " has ", alone.counts.data[0], " tokens, and not ", found);
+  }
   return 0;
 }

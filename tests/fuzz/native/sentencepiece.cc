@@ -1,6 +1,6 @@
 // A target for the SentencePiece tokenizers with any options, and for damaged character maps: ids and spans are in
 // range, the cache of words changes nothing, and a span's tokens are the same alone as with others.
-#include "tokens/sentencepiece.h"
+#include "tokens/sentencepiece/sentencepiece.h"
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 // The ends of pre-tokens, found by bit masks of character classes.
 #pragma once
 #include "common/simd.h"
-#include "tokens/pretoken_rules.h"
+#include "tokens/byte_pair/pretoken_rules.h"
 
 namespace pychunk {
 namespace {

@@ -1,4 +1,4 @@
-#include "tokens/byte_pair_vocabulary.h"
+#include "tokens/byte_pair/byte_pair_vocabulary.h"
 
 #include <algorithm>
 #include <array>

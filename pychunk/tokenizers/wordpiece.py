@@ -1,10 +1,76 @@
-"""The WordPiece vocabularies in files of BERT models."""
+"""WordPiece, the tokenizer of BERT models, and the files of its vocabularies."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._engine import native
+from . import NotNativeError
+
+if TYPE_CHECKING:
+    from .._engine.data.models import TokenTable
+    from .._engine.data.tokens import Tokens
+
+    I64 = npt.NDArray[np.int64]
+
+
+class WordPieceTokenizer:
+    """A WordPiece tokenizer, implemented by the native core.
+
+    Attributes:
+        vocabulary: The text of each token by id.
+        tokenizer_options: The options of the core's WordPiece; see :func:`load_vocabulary`.
+        name: The name of the file.
+
+    Args:
+        path: The file.
+        data: The content of a ``tokenizer.json``, if it is read already.
+    """
+
+    def __init__(self, path: Path, data: dict[str, Any] | None = None) -> None:
+        self.name = path.name
+        self.vocabulary, self.tokenizer_options = load_vocabulary(path) if data is None else _from_json(data, path)
+        self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
+
+    @property
+    def core(self) -> Any:
+        """The native tokenizer."""
+        return native.word_piece(self)
+
+    @property
+    def fingerprint(self) -> str:
+        """The first 16 hexadecimal digits of a SHA-256 of the vocabulary and the options."""
+        options = json.dumps(_DEFAULTS | self.tokenizer_options, sort_keys=True)
+        return hashlib.sha256("\0".join([options, *self.vocabulary]).encode()).hexdigest()[:16]
+
+    def equals(self, other: TokenTable) -> bool:
+        """Return whether another tokenizer makes the same tokens of every text."""
+        mine, others = (_DEFAULTS | each.tokenizer_options for each in (self, other))
+        return mine == others and self.vocabulary == other.vocabulary
+
+    def count_spans(self, text: bytes, bounds: I64) -> I64:
+        """Return the numbers of tokens of n consecutive spans of UTF-8 without white space at their ends, int64[n]."""
+        return native.count_tokens(self, np.frombuffer(text, np.uint8), bounds)
+
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        return native.tokenize(self, text, bounds, threads=threads)
+
+
+#: The options that files may leave out.
+_DEFAULTS: dict[str, Any] = {
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "unknown": "[UNK]",
+    "prefix": "##",
+    "max_word_characters": 100,
+}
 
 
 def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
@@ -20,7 +86,7 @@ def load_vocabulary(path: str | Path) -> tuple[list[str], dict[str, Any]]:
     """
     path = Path(path)
     if path.suffix == ".json":
-        return _from_json(path)
+        return _from_json(json.loads(path.read_text(encoding="utf-8")), path)
     text = path.read_text(encoding="utf-8")
     tokens = text.split("\n")
     if tokens and tokens[-1] == "":
@@ -53,22 +119,21 @@ def _check(tokens: list[str], unknown: str, path: Path) -> None:
         seen[token] = row
 
 
-def _from_json(path: Path) -> tuple[list[str], dict[str, Any]]:
-    data = json.loads(path.read_text(encoding="utf-8"))
+def _from_json(data: dict[str, Any], path: Path) -> tuple[list[str], dict[str, Any]]:
     model = data.get("model") or {}
     if model.get("type", "WordPiece") != "WordPiece" or "vocab" not in model:
-        raise ValueError(
+        raise NotNativeError(
             f"{path}: the model must be WordPiece, got {model.get('type')!r}; the package tokenizers runs others"
         )
     normalizer = data.get("normalizer") or {}
     if normalizer.get("type") != "BertNormalizer":
-        raise ValueError(
+        raise NotNativeError(
             f"{path}: the normalizer must be BertNormalizer, got {normalizer.get('type')!r}; the package tokenizers "
             "runs others"
         )
     splitter = (data.get("pre_tokenizer") or {}).get("type")
     if splitter != "BertPreTokenizer":
-        raise ValueError(
+        raise NotNativeError(
             f"{path}: the pre-tokenizer must be BertPreTokenizer, got {splitter!r:.80}; the package tokenizers runs "
             "others"
         )

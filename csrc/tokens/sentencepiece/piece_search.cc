@@ -1,4 +1,4 @@
-#include "tokens/piece_search.h"
+#include "tokens/sentencepiece/piece_search.h"
 
 #include <algorithm>
 #include <cmath>

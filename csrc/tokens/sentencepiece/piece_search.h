@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tokens/piece_vocabulary.h"
+#include "tokens/sentencepiece/piece_vocabulary.h"
 
 namespace pychunk {
 

@@ -1,4 +1,4 @@
-#include "tokens/byte_pair.h"
+#include "tokens/byte_pair/byte_pair.h"
 
 #include <algorithm>
 #include <cstring>
@@ -56,6 +56,17 @@ struct PartTokens {
   Growing<int64_t> byte_spans;
   std::vector<int64_t> offsets;
 };
+
+// Merges one pre-token, and calls put(begin, end, number) for each token.
+template <typename Put>
+void merge(const BytePairVocabulary& vocabulary, const uint8_t* word, size_t size, MergeMemory& memory, Put put) {
+  PYCHUNK_CHECK(size < BytePairVocabulary::kNone, "a word must be shorter than 4 GiB, got ", size, " bytes");
+  const MergeTables& merges = vocabulary.merges();
+  merge_long(
+      word, size, memory, [&](uint8_t a, uint8_t b) { return merges.byte_pairs[size_t{a} << 8 | b]; },
+      [&](uint32_t a, uint32_t b) { return merges.merged(a, b); }, [](uint32_t number) { return number; }, put);
+  if (size > (1 << 16)) memory = {};
+}
 
 WordKey padded_key(const uint8_t* word, size_t length, const uint8_t* text_end) {
   if (word + kKeyBytes <= text_end) return load_key(word, length);
@@ -151,22 +162,22 @@ struct BytePair::Memory {
   MergeMemory merges;
 };
 
-// A thread's memory until the end of a scope.
+// A thread's memory until the end of a scope. Nothing here waits for the lock: a process that was forked while another
+// thread held it would wait for ever.
 class BytePair::Lent {
  public:
   explicit Lent(const BytePair& owner) : owner_(owner) {
-    {
-      const std::lock_guard lock(owner.mutex_);
-      if (!owner.memories_.empty()) {
-        memory_ = std::move(owner.memories_.back());
-        owner.memories_.pop_back();
-      }
+    const std::unique_lock lock(owner_.mutex_, std::try_to_lock);
+    if (lock.owns_lock() && !owner_.memories_.empty()) {
+      memory_ = std::move(owner_.memories_.back());
+      owner_.memories_.pop_back();
+    } else {
+      memory_ = std::make_unique<Memory>();
     }
-    if (!memory_) memory_ = std::make_unique<Memory>();
   }
   ~Lent() {
-    const std::lock_guard lock(owner_.mutex_);
-    owner_.memories_.push_back(std::move(memory_));
+    const std::unique_lock lock(owner_.mutex_, std::try_to_lock);
+    if (lock.owns_lock()) owner_.memories_.push_back(std::move(memory_));
   }
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
@@ -214,6 +225,23 @@ class BytePair::Encoder {
     part_.offsets.push_back(static_cast<int64_t>(count_));
   }
 
+  // Finds the pre-tokens of the whole text, and the number of tokens up to the end of each.
+  void count_pretokens(PretokenCounts& out) {
+    const auto size = static_cast<size_t>(text_end_ - text_);
+    for (size_t at = 0; at < size;) {
+      const size_t found = scanner_.scan(at, size, batch_.ends, kBatchWords), base = scanner_.base();
+      look_up(at, base, batch_.ends, found);
+      const Missing* word = batch_.missing;
+      for (size_t i = 0; i < found; ++i) {
+        count_ += batch_.whole[i] >= 0 ? 1 : count_missing(*word++);
+        out.ends.push_back(static_cast<int64_t>(base + batch_.ends[i]));
+        out.tokens.push_back(static_cast<int64_t>(count_));
+      }
+      checkpoint();
+      at = static_cast<size_t>(out.ends.back());
+    }
+  }
+
  private:
   // Where the next token is written.
   template <bool kIds, bool kSpans>
@@ -230,9 +258,8 @@ class BytePair::Encoder {
     }
   };
 
-  // Adds the tokens of pre-tokens, of which the first begins at `begin`.
-  template <bool kIds, bool kSpans>
-  void add(size_t begin, size_t base, const uint32_t* ends, size_t found) {
+  // Looks pre-tokens up, of which the first begins at `begin`. Returns the number of those that are no single token.
+  size_t look_up(size_t begin, size_t base, const uint32_t* ends, size_t found) {
     size_t missing = 0, at = begin, next = begin;
     for (size_t first = 0, known = 0; first < found; first += kFetchedWords) {
       for (const size_t last = std::min(found, first + 2 * kFetchedWords); known < last; ++known) {
@@ -255,25 +282,31 @@ class BytePair::Encoder {
       }
     }
     if (missing > 0) merge_missing(missing);
+    return missing;
+  }
+
+  size_t count_missing(const Missing& word) {
+    if (word.kind == Kind::kCached) return batch_.cached[word.index].count();
+    if (word.kind == Kind::kMerged) return static_cast<size_t>(__builtin_popcountll(batch_.merged[word.index].starts));
+    size_t count = 0;
+    add_long(word.begin, word.length, [&](size_t, size_t, int32_t) { ++count; });
+    return count;
+  }
+
+  // Adds the tokens of pre-tokens, of which the first begins at `begin`.
+  template <bool kIds, bool kSpans>
+  void add(size_t begin, size_t base, const uint32_t* ends, size_t found) {
+    const size_t missing = look_up(begin, base, ends, found);
     if (!kIds) {
-      size_t count = found - missing;
-      for (size_t m = 0; m < missing; ++m) {
-        const Missing& word = batch_.missing[m];
-        if (word.kind == Kind::kCached)
-          count += batch_.cached[word.index].count();
-        else if (word.kind == Kind::kMerged)
-          count += static_cast<size_t>(__builtin_popcountll(batch_.merged[word.index].starts));
-        else
-          add_long(word.begin, word.length, [&](size_t, size_t, int32_t) { ++count; });
-      }
-      count_ += count;
+      count_ += found - missing;
+      for (size_t m = 0; m < missing; ++m) count_ += count_missing(batch_.missing[m]);
       return;
     }
     const size_t bytes = base + ends[found - 1] - begin;
     part_.ids.reserve(bytes);
     if (kSpans) part_.byte_spans.reserve(2 * bytes);
     Output<kIds, kSpans> out{part_.ids.end(), part_.byte_spans.end()};
-    at = begin;
+    size_t at = begin;
     const Missing* word = batch_.missing;
     for (size_t i = 0; i < found; ++i) {
       const size_t end = base + ends[i];
@@ -351,13 +384,8 @@ class BytePair::Encoder {
 
   template <typename Put>
   [[gnu::noinline]] void add_long(size_t begin, size_t length, Put put) {
-    PYCHUNK_CHECK(length < BytePairVocabulary::kNone, "a word must be shorter than 4 GiB, got ", length, " bytes");
-    const MergeTables& merges = vocabulary_.merges();
-    merge_long(
-        text_ + begin, length, memory_, [&](uint8_t a, uint8_t b) { return merges.byte_pairs[size_t{a} << 8 | b]; },
-        [&](uint32_t a, uint32_t b) { return merges.merged(a, b); }, [](uint32_t number) { return number; },
-        [&](size_t from, size_t to, uint32_t number) { put(begin + from, begin + to, vocabulary_.id_of(number)); });
-    if (length > (1 << 16)) memory_ = {};
+    merge(vocabulary_, text_ + begin, length, memory_,
+          [&](size_t from, size_t to, uint32_t number) { put(begin + from, begin + to, vocabulary_.id_of(number)); });
   }
 
   const BytePairVocabulary& vocabulary_;
@@ -445,6 +473,31 @@ std::vector<int64_t> BytePair::pretokens(std::string_view text) const {
     at = static_cast<size_t>(out.back());
   }
   return out;
+}
+
+PretokenCounts BytePair::count_pretokens(std::string_view text) const {
+  // English prose has 5.2 bytes per pre-token.
+  PretokenCounts out;
+  out.ends.reserve(text.size() / 5 + 64);
+  out.tokens.reserve(text.size() / 5 + 64);
+  const Lent memory(*this);
+  PartTokens unused;
+  Encoder(*this, memory.get(), text, unused).count_pretokens(out);
+  work().tokenized += text.size();
+  return out;
+}
+
+int64_t BytePair::count_pretoken(std::string_view word, MergeMemory& memory) const {
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(word.data());
+  if (word.size() > kKeyBytes) {
+    if (vocabulary_.find_long(word) >= 0) return 1;
+  } else {
+    const WordKey key = padded_key(bytes, word.size(), bytes + word.size());
+    if (vocabulary_.find(vocabulary_.home(key), key, static_cast<uint32_t>(word.size())) >= 0) return 1;
+  }
+  int64_t count = 0;
+  merge(vocabulary_, bytes, word.size(), memory, [&](size_t, size_t, uint32_t) { ++count; });
+  return count;
 }
 
 }  // namespace pychunk

@@ -1,4 +1,4 @@
-#include "tokens/sentencepiece.h"
+#include "tokens/sentencepiece/sentencepiece.h"
 
 #include <algorithm>
 #include <mutex>
@@ -6,8 +6,8 @@
 
 #include "common/parallel.h"
 #include "common/work_counters.h"
-#include "tokens/piece_encoder.h"
-#include "tokens/piece_vocabulary.h"
+#include "tokens/sentencepiece/piece_encoder.h"
+#include "tokens/sentencepiece/piece_vocabulary.h"
 #include "tokens/word_cache.h"
 
 namespace pychunk {

@@ -1,4 +1,4 @@
-#include "tokens/piece_trie.h"
+#include "tokens/sentencepiece/piece_trie.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "tokens/character_map.h"
+#include "tokens/sentencepiece/character_map.h"
 
 #include <bit>
 #include <cstring>

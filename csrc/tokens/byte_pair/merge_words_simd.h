@@ -1,7 +1,7 @@
 // The merges of several short pre-tokens at once.
 #pragma once
 #include "common/simd.h"
-#include "tokens/merge_words.h"
+#include "tokens/byte_pair/merge_words.h"
 
 namespace pychunk {
 namespace {

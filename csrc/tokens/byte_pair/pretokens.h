@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "tokens/pretoken_rules.h"
+#include "tokens/byte_pair/pretoken_rules.h"
 
 namespace pychunk {
 

@@ -1,4 +1,4 @@
-#include "tokens/pretokens.h"
+#include "tokens/byte_pair/pretokens.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "tokens/piece_vocabulary.h"
+#include "tokens/sentencepiece/piece_vocabulary.h"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/buffer.h"
-#include "tokens/merge_words.h"
+#include "tokens/byte_pair/merge_words.h"
 #include "tokens/vocabulary.h"
 
 namespace pychunk {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tokens/piece_search.h"
+#include "tokens/sentencepiece/piece_search.h"
 #include "tokens/word_cache.h"
 
 namespace pychunk {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tokens/character_map.h"
-#include "tokens/piece_trie.h"
-#include "tokens/sentencepiece.h"
+#include "tokens/sentencepiece/character_map.h"
+#include "tokens/sentencepiece/piece_trie.h"
+#include "tokens/sentencepiece/sentencepiece.h"
 
 namespace pychunk {
 

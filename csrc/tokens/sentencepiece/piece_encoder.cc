@@ -1,4 +1,4 @@
-#include "tokens/piece_encoder.h"
+#include "tokens/sentencepiece/piece_encoder.h"
 
 #include <algorithm>
 #include <cstring>

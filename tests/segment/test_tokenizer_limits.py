@@ -1,0 +1,165 @@
+"""Limits in the tokens of any tokenizer: never over, counted exactly, filled, and with no other effect on chunks."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from amounts import amounts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_segment import check_exact
+from test_sentencepiece import vocabulary
+from vocabularies import TIKTOKEN, published_ranks, small_ranks, write_ranks
+
+import pychunk
+from pychunk.tokenizers.byte_pair import BytePairTokenizer, ranks_vocabulary
+from pychunk.tokenizers.unigram import SentencePieceTokenizer
+
+TEXT = (
+    "Unfamiliar taxpayers subdivided internationalization. Naïve? Yes: e.g. Dr. Who, at 3.14 p.m. \n\n"
+    "# Heading\n- 中文没有空格。他走了。\n\tТекст на русском.  Two  spaces.\u3000Wide. 👩‍👩‍👧 emoji!\r\n"
+    f"{'x' * 230} end. A b c.\n\n\n\n{'字' * 120}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+)
+TEXTS = [TEXT * 4, "", "One.", TEXT[:120], "word " * 400, "\n\n\n", "aaaa" * 300, "👍🏽" * 100, " " * 500 + "x"]
+#: Each method with the options that set its size, beside max_tokens.
+METHODS: dict[str, dict[str, Any]] = {
+    "fixed": {"size": 15},
+    "recursive": {"size": 20},
+    "structure": {},
+    "topic": {},
+    "pic": {},
+    "semantic": {"min_tokens": 5},
+    "cluster": {},
+    "sentence": {"min_tokens": 8},
+    "paragraph": {"overlap": 6},
+    "page": {},
+}
+SEPARATED: dict[str, Any] = {"size": 20, "separators": ["\n\n", "\n", " ", ""]}
+CASES = [*METHODS.items(), ("fixed", {"size": 15, "overlap": 7}), ("recursive", SEPARATED)]
+CASES += [("recursive", {**SEPARATED, "overlap": 8}), ("recursive", {"size": 300, "unit": "characters"})]
+
+
+@cache
+def byte_pair() -> BytePairTokenizer:
+    return BytePairTokenizer(ranks_vocabulary(small_ranks().items()), "o200k", "small")
+
+
+@cache
+def pieces() -> SentencePieceTokenizer:
+    return SentencePieceTokenizer(vocabulary(3), "pieces")
+
+
+def count_bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def counted_by(tokenizer: Any) -> Callable[[str], int]:
+    if callable(tokenizer):
+        return cast("Callable[[str], int]", tokenizer)
+    tokenizer = {"byte_pair": byte_pair, "pieces": pieces}[tokenizer]()
+    return lambda text: int(tokenizer.count_spans(text.encode(), np.array([0, len(text.encode())], np.int64))[0])
+
+
+@pytest.fixture
+def by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"byte_pair": byte_pair(), "pieces": pieces()}
+    monkeypatch.setattr("pychunk.tokenizers.sources._named", made.__getitem__)
+
+
+def check(texts: list[str], tokenizer: Any, method: str, most: int, options: dict[str, Any]) -> pychunk.ChunkBatch:
+    """Check the chunks of texts, and return them."""
+    own = counted_by(tokenizer)
+    out = pychunk.segment(texts, method, tokenizer=tokenizer, max_tokens=most, **options)
+    check_exact(texts, out, overlap="overlap" in options)
+    for chunk in out:
+        assert chunk.tokens == own(chunk.text)
+        assert chunk.tokens <= most or len(chunk.text) == 1
+        if "size" in options and options.get("unit", "tokens") == "tokens":
+            assert chunk.tokens <= options["size"] or len(chunk.text) == 1
+    return out
+
+
+@pytest.mark.usefixtures("by_name")
+@pytest.mark.parametrize("tokenizer", ["byte_pair", "pieces", count_bytes])
+@pytest.mark.parametrize(("method", "options"), CASES)
+@pytest.mark.parametrize("most", [12, 40])
+def test_no_chunk_is_over_and_every_count_is_exact(
+    tokenizer: Any, method: str, options: dict[str, Any], most: int
+) -> None:
+    out = check(TEXTS, tokenizer, method, most, options)
+    one = pychunk.segment(
+        TEXTS, method, tokenizer=tokenizer, max_tokens=most, placement=pychunk.Placement(threads=1), **options
+    )
+    assert one.table.equals(out.table)
+    alone = pychunk.segment(TEXTS[0], method, tokenizer=tokenizer, max_tokens=most, **options)
+    assert alone.texts == [chunk.text for chunk in out.by_document()[0]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(deadline=None, max_examples=40)
+@given(text=st.text(st.sampled_from("ab c.\n\n,é中👍🏽\u0301 \t0'sX"), max_size=200), most=st.integers(1, 30))
+def test_limits_hold_on_any_text(method: str, text: str, most: int) -> None:
+    options = {name: value for name, value in METHODS[method].items() if name == "size"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pychunk.tokenizers.sources._named", {"byte_pair": byte_pair()}.__getitem__)
+        check([text], "byte_pair", method, most, options)
+
+
+@pytest.mark.usefixtures("by_name")
+def test_a_tokenizer_changes_nothing_but_sizes() -> None:
+    """Cuts, vectors and scores are those of the encoder, so without a limit only the column of tokens differs.
+
+    For ``topic`` the size is a limit, too.
+    """
+    for method in ("pic", "semantic", "sentence", "paragraph"):
+        options: dict[str, Any] = {"max_tokens": None, "min_tokens": 0, "vectors": "chunk"}
+        plain = pychunk.segment(TEXTS, method, **options).table
+        other = pychunk.segment(TEXTS, method, tokenizer="byte_pair", **options).table
+        assert plain.drop_columns("tokens").equals(other.drop_columns("tokens")), method
+        assert not plain["tokens"].equals(other["tokens"])
+
+
+@pytest.mark.usefixtures("by_name")
+def test_other_options_than_names_of_tokenizers_are_refused() -> None:
+    with pytest.raises(TypeError, match="tokenizer must be the name of a tokenizer"):
+        pychunk.Segmenter("fixed", tokenizer=5)
+
+
+def texts_of(data: Path, share: float) -> list[str]:
+    """Return articles of Wikipedia, paragraphs of XQuAD in all languages, modules of Python, and runs of emoji."""
+    table = pq.read_table(data / "wiki" / "articles.parquet", columns=["text"])
+    found = table.slice(0, max(1, int(1500 * share)))["text"].to_pylist()
+    for path in sorted((data / "xquad").glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))["data"]
+        found += islice((p["context"] for a in content for p in a["paragraphs"]), max(1, int(240 * share)))
+    code = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[: max(1, int(160 * share))]
+    return [*found, *(path.read_text(encoding="utf-8") for path in code), "👍🏽👩‍👩‍👧 " * 300, "🇫🇷🇩🇪" * 400]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [32, 128, 512])
+@pytest.mark.parametrize("share", amounts(0.05, 1.0))
+def test_real_text_in_o200k_counted_by_tiktoken(data: Path, tmp_path: Path, share: float, size: int) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = published_ranks("o200k")
+    made = tiktoken.Encoding("o200k_base", pat_str=TIKTOKEN["o200k"], mergeable_ranks=ranks, special_tokens={})
+    texts, path = texts_of(data, share), write_ranks(tmp_path / "o200k_base.tiktoken", ranks)
+    for method in ("recursive", "fixed", "structure", "topic"):
+        options = {"size": size} if method in ("recursive", "fixed") else {}
+        out = pychunk.segment(texts, method, tokenizer=path, max_tokens=size, **options)
+        counts = np.array([len(ids) for ids in made.encode_ordinary_batch(out.texts)])
+        assert out.table["tokens"].to_numpy().tolist() == counts.tolist()
+        assert counts.max() <= size
+    wiki = pychunk.segment(texts[: int(1500 * share)], "recursive", tokenizer=path, size=size)
+    plain = pychunk.segment(texts[: int(1500 * share)], "recursive", size=size)
+    fill, usual = (float(np.mean(each.table["tokens"].to_numpy())) / size for each in (wiki, plain))
+    assert fill > (0.78 if size > 32 else usual - 0.005)
