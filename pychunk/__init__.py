@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .io.markup import parse
     from .levels.hierarchy import Hierarchy
     from .reader import read
+    from .tokenization import count_tokens, tokenize
 
 #: The commands that multiply no large matrices with NumPy, and make no pandas data frames.
 _QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
@@ -78,12 +79,14 @@ __all__ = [
     "answer",
     "augment",
     "backend",
+    "count_tokens",
     "embed",
     "parse",
     "read",
     "segment",
     "segment_levels",
     "split_sentences",
+    "tokenize",
 ]
 
 _MODULES = ("cuda", "evaluation", "index", "ingest", "integrations", "io", "llm")
@@ -98,9 +101,11 @@ if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any
             "Index": ".index.index",
             "answer": ".answers",
             "augment": ".augmentation",
+            "count_tokens": ".tokenization",
             "embed": ".embedding",
             "parse": ".io.markup",
             "read": ".reader",
+            "tokenize": ".tokenization",
         },
     )
 

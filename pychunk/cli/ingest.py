@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,7 @@ pychunk ingest 2023.jsonl 2024.jsonl notes/ --ids id -o all.chunks
 
 pychunk ingest notes/ --kind text -m recursive:size=200,unit=words --vectors chunk -o notes.chunks
 
-pychunk ingest articles.parquet --column text --sample 1000 --seed 7 -o sample.chunks
+pychunk ingest articles.parquet --column text --sample 1000,seed=7 -o sample.chunks
 
 pychunk ingest docs/ -m autochunker --llm-price 0.5,1.5 --max-cost 2 -o docs.chunks --resume
 
@@ -66,13 +67,13 @@ def command(
         typer.Option("--summaries-out", help="Also write the summary of each document to _summaries (method pic)."),
     ] = False,
     sample: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            help="Segment only a sample: the N documents whose ids have the lowest hashes. Reads the source twice.",
+            metavar="N[,seed=S]",
+            help="Segment only a sample: the N documents whose ids have the lowest hashes, with seed S (default: 0). "
+            "Reads the source twice.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the hashes for --sample.")] = 0,
     shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text in a shard.")] = 128.0,
     compression: Annotated[str, typer.Option(help=f"Compression of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
     resume: Annotated[
@@ -101,6 +102,7 @@ def command(
     console = Console(stderr=True, quiet=True) if quiet else errors()
     stopped = f"interrupted; complete shards are kept in {output}: the same command with --resume continues"
     with readable_errors(stopped, inputs=reading.named(sources)):
+        drawn, seed = (None, 0) if sample is None else _sample_of(sample)
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
         told = LLMReport(asking.client(options), console)
         if told.llm is not None:
@@ -117,7 +119,7 @@ def command(
                     hide_parameters=reading.hide_parameter or (),
                     **reading.reading,
                     limit=reading.limit,
-                    sample=sample,
+                    sample=drawn,
                     seed=seed,
                     shard_bytes=round(shard_size * 1e6),
                     compression=compression,
@@ -185,3 +187,17 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
     rate = rate_in(report.new_text_bytes, report.seconds)
     shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
     tell(f"{totals}, {rate}, {counted(report.letters, 'failure')}{unread}, {shards}: {report.folder}")
+
+
+def _sample_of(text: str) -> tuple[int, int]:
+    """Return the size and the seed that ``--sample`` names.
+
+    Raises:
+        ValueError: The text is not a number of at least 1, or a number and a seed.
+    """
+    found = re.fullmatch(r"(\d+)(?:,seed=(-?\d+))?", text)
+    if found is None or int(found[1]) < 1:
+        raise ValueError(
+            f"--sample must be a number of at least 1, or a number with a seed, 100,seed=7; got {text!r:.80}"
+        )
+    return int(found[1]), int(found[2] or 0)

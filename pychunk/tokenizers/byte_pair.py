@@ -19,6 +19,7 @@ import numpy as np
 from .._engine import native
 from .._engine.data.patterns import PATTERNS
 from .._engine.data.tokens import Tokens
+from . import NotNativeError
 from .spans import stripped
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class BytePairTokenizer:
         pattern: One of :data:`PATTERN_NAMES`.
         added_tokens: Tokens that are found in a text before its pattern is applied, with their ids.
         special_tokens: Special tokens, with their ids. They are found in a text only if :meth:`allow` names them.
-        nfc: Whether texts are normalized to NFC. :meth:`count_spans` does so; the other methods expect text in NFC.
+        nfc: Whether texts are normalized to NFC. :meth:`count_spans` does so. The other methods refuse text that is not
+            in NFC, because its offsets would be those of the normalized text.
     """
 
     def __init__(
@@ -189,6 +191,11 @@ class BytePairTokenizer:
     def _run(
         self, text: npt.NDArray[np.uint8], bounds: I64, ids: bool, byte_spans: bool, threads: int
     ) -> tuple[Tokens, I64 | None]:
+        if self.nfc and not unicodedata.is_normalized("NFC", text.tobytes().decode()):
+            raise NotNativeError(
+                f"{self.name} normalizes text to NFC, and this text is not in NFC: pass unicodedata.normalize('NFC', "
+                "text)"
+            )
         added = self._added and self._find_added(text, bounds)
         if not added:
             return native.encode_byte_pair(self._core, text, bounds, ids=ids, byte_spans=byte_spans, threads=threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,23 @@ class LibraryTokenizer:
     def fingerprint(self) -> str:
         """The first 16 hexadecimal digits of a SHA-256 of the tokenizer as JSON."""
         return hashlib.sha256(self._loaded.to_str().encode()).hexdigest()[:16]
+
+    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[Tokens, I64]:
+        """Return the tokens of consecutive spans of a text, and the bytes of each in ``text``, int64[t, 2]."""
+        data = text.tobytes()
+        whole = [data[a:b].decode() for a, b in pairwise(bounds.tolist())]
+        found = self._loaded.encode_batch(whole, add_special_tokens=False)
+        offsets = np.cumsum([0, *map(len, found)]).astype(np.int64)
+        ids = np.fromiter((i for each in found for i in each.ids), np.int32, int(offsets[-1]))
+        spans = [np.empty((0, 2), np.int64)]
+        for begin, span, encoding in zip(bounds.tolist(), whole, found, strict=False):
+            ends = np.cumsum([0, *(len(c.encode()) for c in span)])  # the byte of each character
+            spans.append(begin + ends[np.array(encoding.offsets, np.int64).reshape(-1, 2)])
+        return Tokens(ids, offsets, np.diff(offsets)), np.concatenate(spans)
+
+    def count(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> I64:
+        """Return the number of tokens of each span, int64[n]."""
+        return self.encode(text, bounds)[0].counts
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         """Return the tokens of the consecutive spans, without the white space at their beginnings and ends."""
@@ -150,7 +168,14 @@ class FunctionTokenizer:
         if not self._told:
             self._told = True
             logger.warning("tokenizer=%s is a function, which counts tokens hundreds of times slower", self.name)
-        texts = stripped(text, bounds)
+        return self._counts(stripped(text, bounds))
+
+    def count_texts(self, text: npt.NDArray[np.uint8], bounds: I64) -> I64:
+        """Return the numbers of tokens of n consecutive spans of UTF-8, int64[n]."""
+        data = text.tobytes()
+        return self._counts([data[a:b].decode() for a, b in pairwise(bounds.tolist())])
+
+    def _counts(self, texts: list[str]) -> I64:
         if not self._many:
             return np.array([self._count(each) if each else 0 for each in texts], np.int64)
         try:

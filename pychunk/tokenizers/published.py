@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .._util import wheels
 from .._util.checksums import check
 from .._util.durable_files import whole_folder
 from .._util.suggestions import did_you_mean
 from .._util.user_cache import cache_home
+from . import wheels
 
 FILE = Path(__file__).resolve().parent.parent / "models" / "tokenizers.json"
 

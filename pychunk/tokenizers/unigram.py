@@ -44,16 +44,11 @@ class SentencePieceTokenizer:
         self.fingerprint = pieces.fingerprint()
         self._core = native.piece_tokenizer(pieces)
 
-    def encode(self, text: Any, offsets: I64, threads: int = 1) -> Tokens:
-        """Return the tokens of the texts ``text[offsets[i]:offsets[i + 1]]``, without special tokens.
+    def encode(self, text: Any, offsets: I64, *, threads: int = 1) -> tuple[Tokens, I64]:
+        """Return the tokens of texts without special tokens, and the bytes of each in ``text``, int64[t, 2].
 
-        ``text`` is a buffer of valid UTF-8.
+        Text i is ``text[offsets[i]:offsets[i + 1]]``; ``text`` is a buffer of valid UTF-8.
         """
-        ids, starts, counts, _ = self._run(text, offsets, "ids", threads)
-        return Tokens(ids, starts, counts)
-
-    def encode_with_spans(self, text: Any, offsets: I64, threads: int = 1) -> tuple[Tokens, I64]:
-        """Return the tokens of texts, and the first byte and the end of each in ``text``, int64[t, 2]."""
         ids, starts, counts, spans = self._run(text, offsets, "byte_spans", threads)
         assert spans is not None
         return Tokens(ids, starts, counts), spans
@@ -72,8 +67,9 @@ class SentencePieceTokenizer:
         return native.count_tokens(self, np.frombuffer(text, np.uint8), bounds)
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
-        """Return the tokens of consecutive spans of a text, as the tokenizers of encoders do."""
-        return self.encode(text, bounds, threads)
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        ids, starts, counts, _ = self._run(text, bounds, "ids", threads)
+        return Tokens(ids, starts, counts)
 
     def _run(
         self, text: Any, offsets: I64, fields: Literal["counts", "ids", "byte_spans"], threads: int

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._engine import native
+from .._engine.data.tokens import Tokens
 from . import NotNativeError
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenTable
-    from .._engine.data.tokens import Tokens
 
     I64 = npt.NDArray[np.int64]
 
@@ -53,6 +53,16 @@ class WordPieceTokenizer:
         """Return whether another tokenizer makes the same tokens of every text."""
         mine, others = (_DEFAULTS | each.tokenizer_options for each in (self, other))
         return mine == others and self.vocabulary == other.vocabulary
+
+    def encode(self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int = 1) -> tuple[Tokens, I64]:
+        """Return the tokens of consecutive spans of a text, and the bytes of each in ``text``, int64[t, 2]."""
+        ids, offsets, spans = native.encode_words(self, text, bounds, byte_spans=True, threads=threads)
+        assert spans is not None
+        return Tokens(ids, offsets, np.diff(offsets)), spans
+
+    def count(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> I64:
+        """Return the number of tokens of each span, int64[n]."""
+        return np.diff(native.encode_words(self, text, bounds, threads=threads)[1])
 
     def count_spans(self, text: bytes, bounds: I64) -> I64:
         """Return the numbers of tokens of n consecutive spans of UTF-8 without white space at their ends, int64[n]."""

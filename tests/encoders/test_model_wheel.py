@@ -14,10 +14,10 @@ pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
 
-from pychunk._util import wheels
 from pychunk._util.checksums import sha256
 from pychunk.encoders import cross_encoder, registry, static_encoder
 from pychunk.encoders.files import catalogue, convert, dequantization, model_dir
+from pychunk.tokenizers import wheels
 from training.random_bert import random_weights
 
 PAIRS = [

@@ -92,10 +92,10 @@ _READERS: dict[str, Callable[[Path], Iterator[str]]] = {"wiki": _wiki, "xquad": 
 
 def tokens_of(tokenizer: SentencePieceTokenizer, text: str) -> tuple[list[int], list[tuple[int, int]]]:
     """Return the ids of a text, and the bytes of each token."""
-    data = text.encode()
+    data = np.frombuffer(text.encode(), np.uint8)
     bounds = np.array([0, len(data)], np.int64)
-    tokens, spans = tokenizer.encode_with_spans(data, bounds)
-    assert tokenizer.encode(data, bounds).ids.tolist() == tokens.ids.tolist()
+    tokens, spans = tokenizer.encode(data, bounds)
+    assert tokenizer.tokens_of(data, bounds).ids.tolist() == tokens.ids.tolist()
     assert tokenizer.count(data, bounds).tolist() == [len(tokens.ids)]
     return tokens.ids.tolist(), [(int(a), int(b)) for a, b in spans]
 

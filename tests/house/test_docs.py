@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from doc_blocks import READ, RUN, blocks
 
+from pychunk.tokenizers import published
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 #: Pages with blocks, and the requirements of some blocks besides pychunk and its extras for tests.
@@ -27,12 +29,18 @@ TWICE = ("README", "retrieval")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "need"), CASES)
-def test_blocks_run_as_written(page: Path, need: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_blocks_run_as_written(
+    page: Path, need: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYCHUNK_", "PYTEST_"))}
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment["PYCHUNK_CACHE"] = str(tmp_path / "cache")
     if need == "minilm":
         environment["PYCHUNK_CACHE"] = str(request.getfixturevalue("minilm").parents[1])
+    elif need == "bpe_openai":
+        data = Path(pytest.importorskip(need).__file__).parent / "data"
+        monkeypatch.setenv("PYCHUNK_CACHE", environment["PYCHUNK_CACHE"])
+        published.get("o200k_base", data)
     elif need and importlib.util.find_spec(need) is None:
         pytest.skip(f"{need} is not installed")
     if need == "psycopg":

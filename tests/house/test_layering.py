@@ -66,6 +66,7 @@ ORDER = [
     "levels",
     "api",
     "embedding",
+    "tokenization",
     "index.files",
     "index.lexical",
     "index.dense",

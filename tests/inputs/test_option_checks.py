@@ -73,7 +73,11 @@ def test_segment_spells_out_the_options_of_a_segmenter() -> None:
             "for each document",
         ),
         ("sentence", "tresholds", "did you mean 'threshold', which is an option of 'semantic' and 'nsp'?"),
-        ("pic", "zzz", "min_tokens, overlap, vectors, augment, placement, on_error, keep_together, unwrap_lines"),
+        (
+            "pic",
+            "zzz",
+            "min_tokens, overlap, vectors, augment, placement, on_error, keep_together, unwrap_lines, tokenizer",
+        ),
     ],
 )
 def test_a_wrong_option_names_all_options_and_the_nearest(method: str, option: str, said: str) -> None:

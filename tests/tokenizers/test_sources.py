@@ -1,4 +1,4 @@
-"""What ``tokenizer=`` accepts: names, files, folders, objects of other packages, functions; and what it refuses."""
+"""The values of ``tokenizer=``: names, files, folders, objects of other packages, functions, and what is refused."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._util import wheels
 from ..._util.checksums import sha256
 from ..._util.suggestions import did_you_mean
+from ...tokenizers import wheels
 from .. import cross_encoder, static_encoder, transformer
 from . import convert, dequantization, model_dir
 
