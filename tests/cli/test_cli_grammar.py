@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import pychunk
 from pychunk import Segmenter
+from pychunk.cli.ingest import _sample_of
 from pychunk.cli.shared.grammar import method_of, value_of
 from pychunk.cli.shared.option_groups import with_groups
 from pychunk.cli.shared.segment_options import ContextOptions, ReaderOptions, SegmentOptions, Vectors
@@ -169,3 +170,14 @@ def test_a_group_is_its_options_with_the_commands_defaults() -> None:
     assert run(app, ["x", "-f", "2", "--left-one", "a"]).output == "x Pair(first=2, left_one='a')\n"
     assert "Do something." in run(app, ["--help"]).output
     assert run(app, ["x", "--pair", "1"]).exit_code == 2
+
+
+def test_a_sample_is_a_number_with_or_without_a_seed() -> None:
+    assert _sample_of("20") == (20, 0)
+    assert _sample_of("20,seed=-7") == (20, -7)
+
+
+@pytest.mark.parametrize("text", ["", "0", "x", "20,7", "20,seed=", "20,seed=x", "-1"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="--sample must be a number of at least 1, or a number with a seed"):
+        _sample_of(text)
