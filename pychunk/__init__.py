@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .answers import answer
     from .augmentation import augment
     from .embedding import embed
+    from .encoders.custom_encoder import Encoder
     from .index.index import Index
     from .index.search.hits import Hit
     from .io.markup import parse
@@ -64,6 +65,7 @@ __all__ = [
     "Chunk",
     "ChunkBatch",
     "Cuts",
+    "Encoder",
     "Features",
     "Hierarchy",
     "Hit",
@@ -96,6 +98,7 @@ if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any
         __name__,
         _MODULES,
         {
+            "Encoder": ".encoders.custom_encoder",
             "Hierarchy": ".levels.hierarchy",
             "Hit": ".index.search.hits",
             "Index": ".index.index",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .augmentation.augment import How
+    from .encoders.registry import EncoderLike
     from .inputs.document_columns import DocumentColumns
     from .levels.hierarchy import Hierarchy
     from .methods.method_options import MethodName, MethodOptions
@@ -41,7 +42,7 @@ def segment(
     columns: DocumentColumns | None = None,
     ids: Any = None,
     metadata_columns: Sequence[str] = (),
-    encoder: str | Path | None = None,
+    encoder: EncoderLike | None = None,
     max_tokens: int | Literal["auto"] | None = "auto",
     min_tokens: int | Literal["auto"] = "auto",
     overlap: int = 0,
@@ -131,7 +132,7 @@ def segment_levels(
     columns: DocumentColumns | None = None,
     ids: Any = None,
     pooling: Literal["tokens", "compressor"] | Path = "tokens",
-    encoder: str | Path | None = None,
+    encoder: EncoderLike | None = None,
     max_tokens: int | Literal["auto"] | None = "auto",
     min_tokens: int | Literal["auto"] = "auto",
     overlap: int = 0,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +14,16 @@ from .encoders import registry
 from .inputs import TextBatch
 from .placement import Placement, PlacementLike
 
+if TYPE_CHECKING:
+    from .encoders.registry import EncoderLike
+
 TASKS = ("passage", "query")
 
 
 def embed(
     texts: Any,
     *,
-    encoder: str | Path = "static",
+    encoder: EncoderLike = "static",
     task: str = "passage",
     column: str | None = None,
     placement: PlacementLike | None = None,
@@ -31,7 +33,8 @@ def embed(
 
     Args:
         texts: A str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.
-        encoder: ``"static"``, a name from ``pychunk model list``, or a directory that ``pychunk export`` wrote.
+        encoder: ``"static"``, a name from ``pychunk model list``, a directory that ``pychunk export`` wrote, or a
+            :class:`pychunk.Encoder`.
         task: ``"passage"`` gives a text the vector that a chunk with this text has with ``vectors="chunk"``. This is
             the mean of the vectors of its sentences, weighted by tokens, so no text is too long. ``"query"`` encodes
             the text as a whole, as :meth:`pychunk.Index.search` encodes queries. If the model has a prompt for queries,

@@ -8,7 +8,6 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .augmentation.augment import ContextSource, How
+    from .encoders.registry import EncoderLike
     from .inputs.document_columns import DocumentColumns
     from .llm import LLM
     from .methods.method_options import MethodName, MethodOptions
@@ -74,8 +74,8 @@ class Segmenter:
             static encoder. For documents with blocks (from HTML, Markdown, PDF or a wiki's dump, or passed as a
             column) the default is ``structure``.
         encoder: The encoder whose vectors and tokens the method uses: ``"static"``, a name from ``pychunk model list``
-            such as ``"minilm"``, or a folder that ``pychunk export`` wrote. Default: the static encoder that pychunk
-            ships, or for ``nsp`` the cross-encoder that pychunk ships.
+            such as ``"minilm"``, a folder that ``pychunk export`` wrote, or a :class:`pychunk.Encoder`. Default: the
+            static encoder that pychunk ships, or for ``nsp`` the cross-encoder that pychunk ships.
         max_tokens: The most tokens of a chunk, counted by the encoder's tokenizer; None means no limit. ``"auto"``: 200
             (or ``size``, if larger) if you name no method, 512 for methods that cut by meaning (``topic``: 1,024), 200
             for ``structure``, and no limit for the others. If the tokenizer does not know the words of a document's
@@ -128,7 +128,7 @@ class Segmenter:
         self,
         method: MethodName | Method | None = None,
         *,
-        encoder: str | Path | None = None,
+        encoder: EncoderLike | None = None,
         max_tokens: int | Literal["auto"] | None = "auto",
         min_tokens: int | Literal["auto"] = "auto",
         overlap: int = 0,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .methods.base import check_flag
+
+if TYPE_CHECKING:
+    from .encoders.registry import EncoderLike
 
 
 @dataclass(frozen=True, repr=False)
@@ -17,8 +19,8 @@ class Vectors:
         of: ``"chunk"`` for one vector of each chunk, in the column ``vector``; ``"sentence"`` for one vector of each
             sentence, in the column ``sentences``.
         encoder: The encoder of these vectors, if it is not the one that the method uses: ``"static"``, a name from
-            ``pychunk model list``, or a folder that ``pychunk export`` wrote. Default: the method's encoder; for
-            ``nsp`` the static one.
+            ``pychunk model list``, a folder that ``pychunk export`` wrote, or a :class:`pychunk.Encoder`. Default: the
+            method's encoder; for ``nsp`` the static one.
         late_chunking: Whether the encoder reads whole documents in place of single sentences. The vector of a sentence
             is then the mean of its tokens' states, so it depends on the text around the sentence. The method's cuts do
             not change. Only for transformers with mean pooling.
@@ -31,7 +33,7 @@ class Vectors:
     """
 
     of: Literal["chunk", "sentence"] = "chunk"
-    encoder: str | Path | None = None
+    encoder: EncoderLike | None = None
     late_chunking: bool = False
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
 from pychunk._engine.data.ragged import Ragged
 from pychunk.encoders.registry import VectorEncoder
+from pychunk.encoders.transformer import TransformerEncoder
 from pychunk.evaluation.datasets import lines_with_headings
 from pychunk.evaluation.measures import boundaries
 
@@ -96,6 +97,7 @@ def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words:
     if encoder.in_engine:
         vectors = native.embedding_bags(tokens, encoder, threads=threads)
     else:
+        assert isinstance(encoder, TransformerEncoder)
         vectors = encoder.encode_tokens(tokens, threads=threads)
     inputs, classes = native.topic_inputs(text, offsets, sentences, flags.flat(), vectors, words, threads=threads)
     begins = np.zeros(len(vectors), np.int8)

@@ -6,7 +6,7 @@ The method is that of Günther et al., 2024 (https://arxiv.org/abs/2409.04701).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,18 @@ import numpy.typing as npt
 from .._engine import native
 from .._engine.data.ragged import offsets_of
 from .._engine.data.tokens import Tokens
-from .static_encoder import StaticEncoder
 from .token_windows import windows
 from .transformer import TransformerEncoder
+
+if TYPE_CHECKING:
+    from .registry import VectorEncoder
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-def checked(encoder: StaticEncoder | TransformerEncoder) -> TransformerEncoder:
+def checked(encoder: VectorEncoder) -> TransformerEncoder:
     """Return the encoder if it can be used for late chunking.
 
     Raises:
@@ -31,8 +33,8 @@ def checked(encoder: StaticEncoder | TransformerEncoder) -> TransformerEncoder:
     """
     if not isinstance(encoder, TransformerEncoder):
         raise ValueError(
-            f"late_chunking=True needs a transformer, and {encoder.fingerprint} is a table of token vectors: pass "
-            "pychunk.Vectors(..., encoder='minilm', late_chunking=True), or leave out late_chunking"
+            f"late_chunking=True needs a transformer whose token states pychunk reads, and {encoder.fingerprint} has "
+            "none: pass pychunk.Vectors(..., encoder='minilm', late_chunking=True), or leave out late_chunking"
         )
     if encoder.facts.pooling != "mean":
         raise ValueError(

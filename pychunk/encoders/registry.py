@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._util.user_cache import cache_home
 from . import cross_encoder, static_encoder, static_nsp, transformer
@@ -13,7 +13,12 @@ from .files import model_dir
 from .model_cache import read
 from .runtime.placement import ModelPlacement
 
-VectorEncoder = static_encoder.StaticEncoder | transformer.TransformerEncoder
+if TYPE_CHECKING:
+    from .custom_encoder import Encoder
+
+VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.TransformerEncoder | Encoder"
+#: The values of arguments ``encoder=``.
+EncoderLike: TypeAlias = "str | Path | Encoder"
 PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
 
 #: The next-sentence cross-encoder that pychunk ships.
@@ -23,18 +28,50 @@ SHIPPED_PAIRS = static_encoder.SHIPPED / "nsp"
 def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> VectorEncoder:
     """Return the encoder that a name or directory refers to.
 
-    ``None`` or ``"static"`` is the static encoder that pychunk ships. Any other value is a directory, or the name of a
-    model in the user's cache.
+    ``None`` or ``"static"`` is the static encoder that pychunk ships. A :class:`pychunk.Encoder` is returned unchanged.
+    Any other value is a directory, or the name of a model in the user's cache.
 
     Raises:
         ValueError: There is no encoder of that name. The message lists the choices, or says how to get the model.
     """
-    if encoder is None or encoder == "static":
+    if encoder is None or (isinstance(encoder, str) and encoder == "static"):
         return static_encoder.load()
+    if not isinstance(encoder, (str, Path)):
+        return _own(encoder, ModelPlacement.of(runtime))
     path = _directory(encoder, "vectors")
     if os.path.isfile(path / static_encoder.FACTS):
         return static_encoder.load(path)
     return transformer.load(path, runtime)
+
+
+def name_of(encoder: EncoderLike) -> str:
+    """Return the name by which manifests know the encoder of an argument."""
+    return str(encoder) if isinstance(encoder, (str, Path)) else encoder.name
+
+
+def _own(encoder: Any, placement: ModelPlacement) -> Encoder:
+    """Return an encoder of the caller's own.
+
+    Raises:
+        ValueError: It has no name, or a device is given.
+        TypeError: It is no encoder.
+    """
+    from .custom_encoder import Encoder  # imported here because few programs have one
+
+    if not isinstance(encoder, Encoder):
+        if hasattr(encoder, "encode") or callable(encoder):
+            raise ValueError(
+                f"encoder={encoder!r:.60} has no name by which its vectors are known: pass pychunk.Encoder(model, "
+                "'name:version')"
+            )
+        raise TypeError(
+            f"encoder must be a name from `pychunk model list`, a folder or a pychunk.Encoder; got {encoder!r:.80}"
+        )
+    if placement.device is not None:
+        raise ValueError(
+            f"encoder {encoder.name!r} chooses its own device; got the device {placement.device.name}: leave it out"
+        )
+    return encoder
 
 
 def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> PairEncoder:
@@ -67,8 +104,10 @@ def identity(encoder: Any) -> Hashable:
 
     The value is None for the models that pychunk ships, and if there is no such model.
     """
-    if encoder is None or encoder == "static":
+    if encoder is None or (isinstance(encoder, str) and encoder == "static"):
         return None
+    if not isinstance(encoder, (str, Path)):
+        return encoder if isinstance(encoder, Hashable) else id(encoder)
     try:
         path = _directory(encoder, "vectors")
     except ValueError:

@@ -20,6 +20,8 @@ from .._engine.data.ragged import Ragged, offsets_of
 from .._engine.data.request import Request
 from .._engine.data.tokens import Tokens
 from .._engine.device import Device
+from ..encoders.static_encoder import StaticEncoder
+from ..encoders.transformer import TransformerEncoder
 from . import fp16_recheck
 from .sentence_features import with_sentences, with_tokens
 
@@ -131,7 +133,7 @@ class DeviceScorer:
         """
         documents, request = prepared.documents, prepared.request
         assert prepared.tokens is not None
-        assert not self.cutter.in_engine
+        assert isinstance(self.cutter, TransformerEncoder)
         known = np.zeros(int(documents[-1]), np.bool_)
         for margin in (fp16_recheck.SCORE_ERROR, fp16_recheck.THRESHOLD_ERROR):
             doubtful = self._doubtful(scores, documents, margin, request.threads)
@@ -167,9 +169,10 @@ class DeviceScorer:
         if given is not None:
             return _device.to_device(given.flat(), device), None
         assert prepared.tokens is not None
-        if not self.cutter.in_engine:
+        if isinstance(self.cutter, TransformerEncoder):
             threads = prepared.request.threads
             return self.cutter.encode_tokens_on_device(prepared.tokens, threads=threads, report=report), None
+        assert isinstance(self.cutter, StaticEncoder)
         if self._table is None:
             self._table = _device.to_device(self.cutter.table, device)
         ids, id_offsets = (_device.to_device(part, device) for part in prepared.tokens[:2])

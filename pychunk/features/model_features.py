@@ -259,7 +259,7 @@ class Models:
         again = self._fills_table and not self.one_encoder
         steps = PassProgress(2 if again else 1, report)
         request = self._scorer.score(prepared, engine, steps.next())
-        if prepared.tokens is not None and not self.cutter.in_engine:
+        if prepared.tokens is not None and isinstance(self.cutter, TransformerEncoder):
             request = request.with_(windowed=self.cutter.windowed(prepared.tokens))
         if again and request.features.table_vectors is None:
             work = _Work(request, engine, self.words, steps)
@@ -328,6 +328,8 @@ class _Work:
         features, threads, report = self._features, self.request.threads, self._steps.next()
         if encoder.in_engine:
             found = self._engine.embedding_bags(self._tokens_of(encoder), encoder, threads=threads)
+        elif not isinstance(encoder, TransformerEncoder):
+            found = encoder.encode_spans(features.text, features.bounds, report=report)
         else:
             tokens = self._tokens_of(encoder)
             found = encoder.encode_tokens(tokens, threads=threads, report=report)

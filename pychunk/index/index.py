@@ -41,6 +41,7 @@ from .store.part import Rows
 from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
+    from ..encoders.registry import EncoderLike
     from .planners import planner
 else:  # Only some searches import this module.
     planner = LazyModule("pychunk.index.planners.planner")
@@ -82,7 +83,7 @@ class Index:
             )
         where = Placement.of(placement)
         self._is_new, self._placement_given, self._warned_of_contexts = False, where, False
-        self._encoder_name: str | Path | None = None
+        self._encoder_name: EncoderLike | None = None
         self._store, self._encoder, self._threads = store, encoder, where.threads
         self._placement = where.for_models
         self._process = os.getpid()
@@ -94,7 +95,7 @@ class Index:
         cls,
         path: str | Path,
         *,
-        encoder: str | Path | None = "static",
+        encoder: EncoderLike | None = "static",
         vectors: str = "sentence",
         dtype: str = "int8",
         kind: str = "auto",
@@ -151,7 +152,7 @@ class Index:
             raise ValueError(f"{path} is a file: name a folder, new or empty")
         store = Store(Path(path))
         facts = {
-            "name": None if encoder is None else str(encoder),
+            "name": None if encoder is None else registry.name_of(encoder),
             "fingerprint": GIVEN if made is None else made.fingerprint,
             "dim": dim if made is None else made.dim,
         }
@@ -188,7 +189,7 @@ class Index:
         cls,
         path: str | Path,
         *,
-        encoder: str | Path | None = None,
+        encoder: EncoderLike | None = None,
         placement: PlacementLike | None = None,
         accuracy: int | None = None,
         verify: Verify = True,
@@ -246,12 +247,13 @@ class Index:
                     raise
                 raise ValueError(
                     f"{store.folder} has vectors of an encoder that cannot be loaded ({error}): restore it, or pass "
-                    "encoder= with its folder"
+                    "encoder= with its folder or with the pychunk.Encoder"
                 ) from None
             if made.fingerprint != facts["fingerprint"]:
                 raise ValueError(
                     f"{store.folder} holds vectors of encoder {facts['name']!r} ({facts['fingerprint']}), and "
-                    f"{str(wanted)!r} is {made.fingerprint}: open with the encoder that made them, or build it again"
+                    f"{registry.name_of(wanted)!r} is {made.fingerprint}: open with the encoder that made them, or "
+                    "build it again"
                 )
         found = cls(store, made, where, accuracy, require)
         found._encoder_name = wanted
