@@ -172,6 +172,13 @@ def encode_static(
     table: npt.NDArray[np.int8],
     threads: int = 1,
 ) -> npt.NDArray[np.float32]: ...
+def weighted_bags(
+    table: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float32],
+    offsets: npt.NDArray[np.int64],
+    threads: int = 1,
+) -> npt.NDArray[np.float32]: ...
 def embedding_bags(
     table: npt.NDArray[np.int8], ids: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], threads: int = 1
 ) -> npt.NDArray[np.float32]: ...

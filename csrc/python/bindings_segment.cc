@@ -496,6 +496,21 @@ void bind_segment(py::module_& m) {
       },
       py::arg("table").noconvert(), py::arg("ids").noconvert(), py::arg("offsets").noconvert(), py::arg("threads") = 1,
       "Return the unit vectors of n runs of token ids, float32[n, dim].");
+  m.def(
+      "weighted_bags",
+      [](const Array<float>& table, const Array<int32_t>& rows, const Array<float>& weights,
+         const Array<int64_t>& offsets, int threads) {
+        const Matrix<const float> all = matrix(table, "table");
+        check_offsets(view(offsets), rows.size(), "offsets");
+        check_ids(view(rows), all.rows, "rows");
+        PYCHUNK_CHECK(weights.size() == rows.size(), "weights must hold ", rows.size(), " values, got ",
+                      weights.size());
+        return array(without_gil([&] { return weighted_bags(all, view(rows), view(weights), view(offsets), threads); }),
+                     {offsets.size() - 1, all.cols});
+      },
+      py::arg("table").noconvert(), py::arg("rows").noconvert(), py::arg("weights").noconvert(),
+      py::arg("offsets").noconvert(), py::arg("threads") = 1,
+      "Return the unit vectors of n runs of rows of a table, each row times its weight, float32[n, dim].");
 }
 
 }  // namespace pychunk

@@ -119,6 +119,7 @@ __all__ = [
     "unit_sums",
     "version",
     "walk_html",
+    "weighted_bags",
     "word_lists",
     "work",
 ]
@@ -724,6 +725,27 @@ def encode_static(
 def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:
     """Return the unit vectors, float32[n, dim], of n sentences that are already tokenized."""
     return _core.embedding_bags(encoder.table, tokens.ids, tokens.offsets, threads)
+
+
+def weighted_bags(
+    table: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float32],
+    offsets: npt.NDArray[np.int64],
+    *,
+    threads: int,
+) -> npt.NDArray[np.float32]:
+    """Return n unit vectors, float32[n, d]: the sums of runs of t rows of a table float32[v, d], times their weights.
+
+    ``rows`` is int32[t] and ``weights`` float32[t]. Run i is ``rows[offsets[i]:offsets[i + 1]]``.
+    """
+    return _core.weighted_bags(
+        _contiguous(table, np.float32),
+        _contiguous(rows, np.int32),
+        _contiguous(weights, np.float32),
+        _contiguous(offsets, np.int64),
+        threads,
+    )
 
 
 def encode_words(

@@ -6,7 +6,7 @@ The method is that of Günther et al., 2024 (https://arxiv.org/abs/2409.04701).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,12 @@ from .._engine.data.tokens import Tokens
 from .token_windows import windows
 from .transformer import TransformerEncoder
 
-if TYPE_CHECKING:
-    from .registry import VectorEncoder
-
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-def checked(encoder: VectorEncoder) -> TransformerEncoder:
+def checked(encoder: Any) -> TransformerEncoder:
     """Return the encoder if it can be used for late chunking.
 
     Raises:

@@ -7,16 +7,21 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._util.lazy_imports import LazyModule
 from .._util.user_cache import cache_home
 from . import cross_encoder, static_encoder, static_nsp, transformer
 from .files import model_dir
-from .model_cache import read
+from .model_cache import loaded, read
 from .runtime.placement import ModelPlacement
 
 if TYPE_CHECKING:
     from .custom_encoder import Encoder
+    from .model2vec import Model2VecEncoder
 
-VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.TransformerEncoder | Encoder"
+#: The folders of model2vec, which few programs use.
+model2vec = LazyModule("pychunk.encoders.model2vec")
+
+VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.TransformerEncoder | Encoder | Model2VecEncoder"
 #: The values of arguments ``encoder=``.
 EncoderLike: TypeAlias = "str | Path | Encoder"
 PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
@@ -39,6 +44,11 @@ def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") 
     if not isinstance(encoder, (str, Path)):
         return _own(encoder, ModelPlacement.of(runtime))
     path = _directory(encoder, "vectors")
+    if _is_model2vec(path):
+        found: Model2VecEncoder = loaded(
+            path, model2vec.CONFIG, lambda: model2vec.Model2VecEncoder(path), *model2vec.identity(path)
+        )
+        return found
     if os.path.isfile(path / static_encoder.FACTS):
         return static_encoder.load(path)
     return transformer.load(path, runtime)
@@ -112,7 +122,14 @@ def identity(encoder: Any) -> Hashable:
         path = _directory(encoder, "vectors")
     except ValueError:
         return None
-    return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS)
+    own = model2vec.identity(path) if _is_model2vec(path) else None
+    return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS), own
+
+
+def _is_model2vec(path: Path) -> bool:
+    """Return whether a folder holds a model of model2vec, and none in pychunk's own formats."""
+    own = any(os.path.isfile(path / facts) for facts in (model_dir.FACTS, static_encoder.FACTS))
+    return not own and os.path.isfile(path / "config.json") and bool(model2vec.is_folder(path))
 
 
 def _directory(encoder: Any, task: str) -> Path:
@@ -120,6 +137,8 @@ def _directory(encoder: Any, task: str) -> Path:
 
     if isinstance(encoder, (str, Path)):
         if any(os.path.isfile(Path(encoder) / facts) for facts in (model_dir.FACTS, static_encoder.FACTS)):
+            return Path(encoder)
+        if task == "vectors" and _is_model2vec(Path(encoder)):
             return Path(encoder)
         if isinstance(encoder, str) and "/" not in encoder:
             if os.path.isfile(model_dir.cached(encoder) / model_dir.FACTS):
@@ -136,7 +155,7 @@ def _directory(encoder: Any, task: str) -> Path:
 
     raise ValueError(
         f"unknown encoder {encoder!r}; choose one of {', '.join(known)}, or a directory that "
-        f"holds {static_encoder.FACTS} or {model_dir.FACTS}{did_you_mean(encoder, known)}"
+        f"holds {static_encoder.FACTS}, {model_dir.FACTS} or a model of model2vec{did_you_mean(encoder, known)}"
     )
 
 

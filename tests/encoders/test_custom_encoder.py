@@ -54,7 +54,7 @@ def test_it_makes_the_vectors_of_any_method() -> None:
     wanted = letters(out.texts) / np.linalg.norm(letters(out.texts), axis=1, keepdims=True)
     np.testing.assert_allclose(out.vectors, wanted, rtol=1e-6)
     assert out.metadata["vector_encoder"] == "letters:1"
-    levels = pychunk.segment_levels(TEXTS, ["sentence", "document"], encoder=LETTERS)
+    levels = pychunk.segment_levels(TEXTS, ["sentence", "document"], encoder=LETTERS, vectors="sentence")
     assert levels.vectors("sentence").shape[1] == 26
     np.testing.assert_allclose(pychunk.embed(out.texts, encoder=LETTERS), out.vectors, rtol=1e-6)
 
