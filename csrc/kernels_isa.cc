@@ -43,6 +43,7 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .sum_and_products = sum_and_products,
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,
+      .add_scaled_shorts = add_scaled_shorts,
       .add_products = add_products,
       .exponentials = exponentials,
       .widen_halves = widen_halves,

@@ -173,7 +173,7 @@ def encode_static(
     threads: int = 1,
 ) -> npt.NDArray[np.float32]: ...
 def weighted_bags(
-    table: npt.NDArray[np.float32],
+    table: npt.NDArray[np.int16],
     rows: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float32],
     offsets: npt.NDArray[np.int64],

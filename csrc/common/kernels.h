@@ -92,6 +92,7 @@ struct Kernels {
   void (*dot_rows)(const float* rows, size_t n, size_t dim, const float* v, float* out);
   // Adds weight * x to sum.
   void (*add_scaled)(const float* x, size_t dim, float weight, float* sum);
+  void (*add_scaled_shorts)(const int16_t* x, size_t dim, float weight, float* sum);
   // Adds the sum over c of x[t, c] * w[c, o] to y[t, o], in the order of c. Rows of x are `stride` numbers apart, and
   // `outs` is a multiple of 16.
   void (*add_products)(const float* x, size_t n, size_t stride, size_t in, const float* w, size_t outs, float* y);

@@ -498,9 +498,9 @@ void bind_segment(py::module_& m) {
       "Return the unit vectors of n runs of token ids, float32[n, dim].");
   m.def(
       "weighted_bags",
-      [](const Array<float>& table, const Array<int32_t>& rows, const Array<float>& weights,
+      [](const Array<int16_t>& table, const Array<int32_t>& rows, const Array<float>& weights,
          const Array<int64_t>& offsets, int threads) {
-        const Matrix<const float> all = matrix(table, "table");
+        const Matrix<const int16_t> all = matrix(table, "table");
         check_offsets(view(offsets), rows.size(), "offsets");
         check_ids(view(rows), all.rows, "rows");
         PYCHUNK_CHECK(weights.size() == rows.size(), "weights must hold ", rows.size(), " values, got ",

@@ -134,5 +134,9 @@ void add_scaled(const float* x, size_t dim, float weight, float* sum) {
   for (size_t j = 0; j < dim; ++j) sum[j] += weight * x[j];
 }
 
+void add_scaled_shorts(const int16_t* x, size_t dim, float weight, float* sum) {
+  for (size_t j = 0; j < dim; ++j) sum[j] += weight * static_cast<float>(x[j]);
+}
+
 }  // namespace
 }  // namespace pychunk

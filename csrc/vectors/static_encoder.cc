@@ -49,24 +49,26 @@ Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const 
   return out;
 }
 
-Buffer<float> weighted_bags(const Matrix<const float>& table, std::span<const int32_t> rows,
+Buffer<float> weighted_bags(const Matrix<const int16_t>& table, std::span<const int32_t> rows,
                             std::span<const float> weights, std::span<const int64_t> offsets, int threads) {
-  // A row costs the read of 1 kB for 256 dimensions, mostly from the third-level cache. The next rows are prefetched,
-  // because their order is not the memory's.
-  constexpr size_t kRuns = 1024, kAhead = 4;
-  constexpr int64_t kLineFloats = 16;
+  // A row costs the read of 512 bytes for 256 dimensions, mostly from the third-level cache. The next rows are
+  // prefetched, because their order is not the memory's. With a table of floats, an encoder took 1.6 times as long. 8
+  // bits were 10 % faster, but lost too much of rows with a few large numbers (cosine 0.99989).
+  constexpr size_t kRuns = 1024, kAhead = 8;
+  constexpr int64_t kLineValues = 32;
   const size_t runs = offsets.size() - 1, dim = static_cast<size_t>(table.cols);
   Buffer<float> out(static_cast<int64_t>(runs) * table.cols);
   parallel_for(static_cast<int64_t>((runs + kRuns - 1) / kRuns), threads, [&](int64_t turn) {
     const size_t first = static_cast<size_t>(turn) * kRuns, last = std::min(first + kRuns, runs);
+    const Kernels& run = kernels();
     checkpoint();
     for (size_t i = first; i < last; ++i) {
       float* const sum = &out[static_cast<int64_t>(i) * table.cols];
       std::fill_n(sum, dim, 0.0f);
       for (auto t = static_cast<size_t>(offsets[i]), end = static_cast<size_t>(offsets[i + 1]); t < end; ++t) {
         if (t + kAhead < rows.size())
-          for (int64_t c = 0; c < table.cols; c += kLineFloats) __builtin_prefetch(table.row(rows[t + kAhead]) + c);
-        kernels().add_scaled(table.row(rows[t]), dim, weights[t], sum);
+          for (int64_t c = 0; c < table.cols; c += kLineValues) __builtin_prefetch(table.row(rows[t + kAhead]) + c);
+        run.add_scaled_shorts(table.row(rows[t]), dim, weights[t], sum);
       }
       normalize(sum, table.cols);
     }

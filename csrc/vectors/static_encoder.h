@@ -23,7 +23,7 @@ Buffer<float> embedding_bags(const Matrix<const int8_t>& table, std::span<const 
                              std::span<const int64_t> offsets, int threads);
 
 // Returns the unit vectors of many runs of rows of a table: their sums, each row times its weight, in their order.
-Buffer<float> weighted_bags(const Matrix<const float>& table, std::span<const int32_t> rows,
+Buffer<float> weighted_bags(const Matrix<const int16_t>& table, std::span<const int32_t> rows,
                             std::span<const float> weights, std::span<const int64_t> offsets, int threads);
 
 // Returns the unit vectors of texts, float[texts, table.cols].

@@ -728,19 +728,19 @@ def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.
 
 
 def weighted_bags(
-    table: npt.NDArray[np.float32],
+    table: npt.NDArray[np.int16],
     rows: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float32],
     offsets: npt.NDArray[np.int64],
     *,
     threads: int,
 ) -> npt.NDArray[np.float32]:
-    """Return n unit vectors, float32[n, d]: the sums of runs of t rows of a table float32[v, d], times their weights.
+    """Return n unit vectors, float32[n, d]: the sums of runs of t rows of a table int16[v, d], times their weights.
 
     ``rows`` is int32[t] and ``weights`` float32[t]. Run i is ``rows[offsets[i]:offsets[i + 1]]``.
     """
     return _core.weighted_bags(
-        _contiguous(table, np.float32),
+        _contiguous(table, np.int16),
         _contiguous(rows, np.int32),
         _contiguous(weights, np.float32),
         _contiguous(offsets, np.int64),

@@ -42,8 +42,9 @@ def identity(path: Path) -> tuple[int, int]:
 class Model2VecEncoder:
     """A folder of model2vec as an encoder of sentences.
 
-    The vector of a text is the sum of the rows of its tokens without the unknown one, scaled to unit length. Unlike
-    model2vec, pychunk does not cut a text off after a number of tokens.
+    The vector of a text is the sum of the rows of its tokens without the unknown one, scaled to unit length. Rows are
+    kept in 16 bits, so that cosines to model2vec's vectors are 1 but for rounding. Unlike model2vec, pychunk does not
+    cut a text off after 512 tokens.
 
     Raises:
         ValueError: A file is missing or damaged.
@@ -65,8 +66,8 @@ class Model2VecEncoder:
                 "model again"
             )
         self.tokenizer = of_model(self.path / TOKENIZER)
-        #: float32[v, d]: the vectors of tokens, several of which may share one.
-        self.table: F32 = np.ascontiguousarray(table, np.float32)
+        #: int16[v, d]: the vectors of tokens, several of which may share one, each divided by its scale.
+        self.table, scales = _whole(table)
         mapping = stored.get("mapping")
         rows = np.arange(len(table)) if mapping is None else np.asarray(mapping, np.int64)
         weights = stored.get("weights", np.ones(len(rows)))
@@ -80,7 +81,7 @@ class Model2VecEncoder:
                 f"{self.path / WEIGHTS}: weights must hold {len(rows)} numbers, one for each token; got the shape "
                 f"{list(weights.shape)}: save the model again"
             )
-        self._rows, self._weights = rows.astype(np.int32), weights.astype(np.float32)
+        self._rows, self._weights = rows.astype(np.int32), (weights * scales[rows]).astype(np.float32)
         unknown = _unknown(self.path / TOKENIZER, len(rows))
         if unknown is not None:
             self._weights[unknown] = 0.0
@@ -156,6 +157,16 @@ def _weights(file: Path) -> dict[str, npt.NDArray[Any]]:
         return dict(load_file(str(file)))
     except Exception as error:  # The package raises its own class.
         raise ValueError(f"{file} is damaged ({error}): save the model again") from error
+
+
+def _whole(table: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int16], F32]:
+    """Return the rows of a table as whole numbers of 16 bits, and the scale of each row."""
+    if table.dtype == np.int8:
+        return table.astype(np.int16), np.ones(len(table), np.float32)
+    values = np.asarray(table, np.float32)
+    most = np.abs(values).max(axis=1)
+    scales: F32 = np.where(most > 0, most, 1).astype(np.float32) / np.float32(32767)
+    return np.rint(values / scales[:, None]).astype(np.int16), scales
 
 
 def _unknown(file: Path, tokens: int) -> int | None:
