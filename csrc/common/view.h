@@ -43,8 +43,8 @@ inline void check_offsets(std::span<const int64_t> offsets, int64_t end, std::st
   PYCHUNK_CHECK(!offsets.empty(), name, " must hold at least one entry");
   PYCHUNK_CHECK(offsets.front() >= 0, name, " must begin at 0 or more, got ", offsets.front());
   for (size_t i = 1; i < offsets.size(); ++i)
-    PYCHUNK_CHECK(offsets[i] >= offsets[i - 1], name, " must not decrease, got ", offsets[i - 1], " then ", offsets[i],
-                  " at ", i);
+    PYCHUNK_CHECK(offsets[i] >= offsets[i - 1], name, " must not decrease, got ", offsets[i - 1], " and then ",
+                  offsets[i], " at position ", i);
   PYCHUNK_CHECK(offsets.back() <= end, name, " must end at ", end, " or before, got ", offsets.back());
 }
 

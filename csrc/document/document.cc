@@ -48,24 +48,25 @@ void Document::open(const Inputs& inputs, int64_t i) {
 // Check that the caller passed one value for each sentence, or one for each pair of adjacent sentences.
 void Document::check_given() const {
   const auto fits = [&](int64_t found, int64_t wanted, const char* what) {
-    PYCHUNK_CHECK(found == wanted, "document ", name(), " has ", sentences(), " sentences",
-                  cut_by_page_ ? " (a page, block or removed span begins inside one)" : "", " but ", found, what,
-                  "; pass columns={'sentence_spans': ...} to say which sentences they belong to");
+    PYCHUNK_CHECK(
+        found == wanted, "document ", name(), " has ", sentences(), sentences() == 1 ? " sentence" : " sentences",
+        cut_by_page_ ? " (a page, block or removed span begins inside one)" : "", " but ", found, what,
+        found == 1 ? "" : "s", "; pass columns={'sentence_spans': ...} to say which sentences they belong to");
   };
   const Inputs& in = *inputs_;
   const int64_t n = sentences(), pairs = std::max<int64_t>(0, n - 1);
   for (const RaggedRows* rows : {&in.vectors, &in.table_vectors})
-    if (rows->given()) fits(rows->count(row_), n, " sentence vectors");
-  if (in.token_counts.size() > 0) fits(static_cast<int64_t>(in.token_counts[row_].size()), n, " token counts");
-  if (in.pair_scores.size() > 0) fits(static_cast<int64_t>(in.pair_scores[row_].size()), pairs, " scores of pairs");
+    if (rows->given()) fits(rows->count(row_), n, " sentence vector");
+  if (in.token_counts.size() > 0) fits(static_cast<int64_t>(in.token_counts[row_].size()), n, " token count");
+  if (in.pair_scores.size() > 0) fits(static_cast<int64_t>(in.pair_scores[row_].size()), pairs, " pair score");
   if (!in.cuts.given()) return;
   if (in.cuts.score.size() > 0)
-    fits(static_cast<int64_t>(in.cuts.score[row_].size()), in.cuts.pairs ? pairs : n, " scores");
+    fits(static_cast<int64_t>(in.cuts.score[row_].size()), in.cuts.pairs ? pairs : n, " score");
   const std::span<const int32_t> first = in.cuts.first[row_];
   bool good = first.empty() == (n == 0) && (first.empty() || (first.front() == 0 && first.back() < n));
   for (size_t g = 1; g < first.size(); ++g) good &= first[g] > first[g - 1];
-  PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, increase, and be less than its ", n,
-                " sentences; got ", listed(first));
+  PYCHUNK_CHECK(good, "cuts of document ", name(), " must begin with 0, increase, and be less than ", n,
+                ", its number of sentences; got ", listed(first));
 }
 
 void Document::close() {

@@ -45,9 +45,9 @@ Array<int64_t> best(const std::vector<Array<uint8_t>>& codes, const std::vector<
     const Array<uint8_t>& own = codes[i];
     PYCHUNK_CHECK(own.ndim() == 3 && own.shape(1) == books.held() && own.shape(2) == kCodeBytes,
                   "codes must have the shape [groups, ", books.held(), ", ", kCodeBytes, "], got ", shape_of(own));
-    PYCHUNK_CHECK(rows[i] >= 0 && own.shape(0) == (rows[i] + kCodeGroup - 1) / kCodeGroup, "codes must hold ", rows[i],
-                  " rows in groups of ", kCodeGroup, ", got ", own.shape(0), " groups, not ",
-                  (rows[i] + kCodeGroup - 1) / kCodeGroup);
+    PYCHUNK_CHECK(rows[i] >= 0 && own.shape(0) == (rows[i] + kCodeGroup - 1) / kCodeGroup, "codes of ", rows[i],
+                  " rows in groups of ", kCodeGroup, " must have the length ", (rows[i] + kCodeGroup - 1) / kCodeGroup,
+                  ", got ", own.shape(0));
     parts.push_back({own.data(), rows[i]});
     all += rows[i];
   }

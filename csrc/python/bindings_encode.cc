@@ -29,8 +29,8 @@ struct KeptRows {
         PYCHUNK_CHECK(s >= 0 && s < sentences, name, " must be from 0 to ", sentences - 1, ", got ", s);
     };
     inside(first, "first");
-    PYCHUNK_CHECK(!second || second->size() == first.size(), "second must hold ", first.size(), " entries, got ",
-                  second ? second->size() : 0);
+    PYCHUNK_CHECK(!second || second->size() == first.size(), "second must have the length ", first.size(),
+                  ", as first has, got ", second ? second->size() : 0);
     if (second) inside(*second, "second");
     PYCHUNK_CHECK(max_length >= shape().special(second.has_value()), "max_length must be at least ",
                   shape().special(second.has_value()), ", the number of special tokens, got ", max_length);

@@ -26,8 +26,8 @@ std::vector<Spans> spans_of(const std::vector<SpanBorders>& levels, int64_t sent
     int64_t before = 0;
     for (py::ssize_t i = 0; i < first.size(); ++i) {
       PYCHUNK_CHECK(before <= first.data()[i] && first.data()[i] < last.data()[i] && last.data()[i] <= sentences,
-                    "spans must increase within ", sentences, " sentences, got [", first.data()[i], ", ",
-                    last.data()[i], ") after ", before);
+                    "a span must begin at ", before, " or later, end after it begins, and end at ", sentences,
+                    " or before, got [", first.data()[i], ", ", last.data()[i], ")");
       before = last.data()[i];
     }
     spans.push_back({view(first), view(last)});
@@ -128,12 +128,12 @@ Array<int64_t> most_central_of(const Array<float>& vectors, const Array<int64_t>
   const auto rows = matrix(vectors, "vectors");
   check_documents(view(first), rows.rows);
   const py::ssize_t chunks = first.size() - 1;
-  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "windows must have a start and an end for each of ",
-                chunks, " chunks, got ", since.size(), " starts and ", until.size(), " ends");
+  PYCHUNK_CHECK(since.size() == chunks && until.size() == chunks, "since and until must each have the length ", chunks,
+                ", the number of chunks, got ", since.size(), " and ", until.size());
   for (py::ssize_t c = 0; c < chunks; ++c)
     PYCHUNK_CHECK(0 <= since.data()[c] && since.data()[c] <= c && c < until.data()[c] && until.data()[c] <= chunks,
-                  "a window must contain its chunk and be within ", chunks, " chunks, got [", since.data()[c], ", ",
-                  until.data()[c], ") for chunk ", c);
+                  "a window must contain its chunk, begin at 0 or later, and end at ", chunks, " or before, got [",
+                  since.data()[c], ", ", until.data()[c], ") for chunk ", c);
   return array(without_gil([&] { return most_central(rows, view(first), view(since), view(until), threads); }));
 }
 

@@ -50,9 +50,11 @@ py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t coun
                   rows.rows, " x ", kept.scan.chunks(), ", a score for each query and chunk, got ", beside.scores.rows,
                   " x ", beside.scores.cols);
   }
-  for (const int64_t group : groups)
-    PYCHUNK_CHECK(group >= 0 && group < kept.scan.groups(), "groups must be from 0, below the ", kept.scan.groups(),
-                  " groups that set_groups() made, got ", group);
+  for (const int64_t group : groups) {
+    PYCHUNK_CHECK(kept.scan.groups() > 0, "no groups were set, got group ", group, "; call set_groups() first");
+    PYCHUNK_CHECK(group >= 0 && group < kept.scan.groups(), "groups must each be from 0 to ", kept.scan.groups() - 1,
+                  ", got ", group);
+  }
   PYCHUNK_CHECK(!least || least->size() == rows.rows, "least must hold ", rows.rows, " values, got ",
                 least ? least->size() : 0);
   const auto known = least ? view(*least) : std::span<const float>{};
@@ -73,14 +75,14 @@ py::tuple top_of(const KeptScan& kept, const Array<float>& queries, int64_t coun
   return py::make_tuple(scores, chunks, best);
 }
 
-void check_chosen(const Array<float>& query, const Array<int64_t>& chosen, int64_t dim, int64_t end) {
+void check_chosen(const Array<float>& query, const Array<int64_t>& chosen, int64_t dim, int64_t end, const char* name) {
   PYCHUNK_CHECK(query.size() == dim, "query must have ", dim, " numbers, got ", query.size());
   for (const int64_t each : view(chosen))
-    PYCHUNK_CHECK(each >= 0 && each < end, "each of chosen must be from 0 to ", end - 1, ", got ", each);
+    PYCHUNK_CHECK(each >= 0 && each < end, name, " must each be from 0 to ", end - 1, ", got ", each);
 }
 
 py::tuple score_chunks_of(const KeptScan& kept, const Array<float>& query, const Array<int64_t>& chosen) {
-  check_chosen(query, chosen, kept.scan.dim(), kept.scan.chunks());
+  check_chosen(query, chosen, kept.scan.dim(), kept.scan.chunks(), "chunks");
   Array<float> scores(chosen.size());
   Array<int64_t> rows(chosen.size());
   float* to_scores = scores.mutable_data();
@@ -93,7 +95,7 @@ py::tuple score_chunks_of(const KeptScan& kept, const Array<float>& query, const
 }
 
 Array<float> score_rows_of(const KeptScan& kept, const Array<float>& query, const Array<int64_t>& chosen) {
-  check_chosen(query, chosen, kept.scan.dim(), kept.scan.rows());
+  check_chosen(query, chosen, kept.scan.dim(), kept.scan.rows(), "rows");
   Array<float> scores(chosen.size());
   float* to_scores = scores.mutable_data();
   without_gil([&] {

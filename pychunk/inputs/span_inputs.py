@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .._engine import native
 from .._engine.data.ragged import Ragged, offsets_of
+from .._util.counting import counted
 
 IntArray = npt.NDArray[np.int64]
 
@@ -37,7 +38,7 @@ def _whole(row: Any, name: str, document: int) -> IntArray:
         return found.astype(np.int64)
     if found.dtype.kind not in "iu" or (found.dtype == np.uint64 and found.max() >= 2**63):
         raise ValueError(
-            f"{name} of document {document} must be whole numbers (positions of characters); got {str(row)[:60]}"
+            f"{name} of document {document} must be whole numbers, positions in the text; got {str(row)[:60]}"
         )
     return found.astype(np.int64)
 
@@ -74,7 +75,7 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
     if len(beyond):
         row = int(np.searchsorted(offsets, beyond[0], side="right")) - 1
         raise ValueError(
-            f"sentence_spans of document {row} must lie in its {lengths[row]} characters; "
+            f"sentence_spans of document {row} must lie in its {counted(lengths[row], 'character')}; "
             f"got {tuple(pairs[beyond[0]].tolist())}"
         )
     return Ragged(np.ascontiguousarray(pairs[:, 0]), offsets)
@@ -125,7 +126,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
         matrix, offsets = vectors, sentence_offsets
         if len(matrix) != int(offsets[-1]):
             raise ValueError(
-                f"sentence_vectors must hold one row for each of {int(offsets[-1])} sentences; got {len(matrix)}"
+                f"sentence_vectors must hold one row for each sentence; got {counted(len(matrix), 'row')} for "
+                f"{counted(int(offsets[-1]), 'sentence')}"
             )
     else:
         rows: Sequence[Any] = list(vectors)
@@ -133,7 +135,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
             rows = [rows]
         if len(rows) != documents:
             raise ValueError(
-                f"sentence_vectors must hold one matrix for each of {documents} documents; got {len(rows)}"
+                "sentence_vectors must hold one matrix for each document; got "
+                f"{counted(len(rows), 'matrix', 'matrices')} for {counted(documents, 'document')}"
             )
         arrays = [np.asarray(row, dtype=np.float32) for row in rows]
         matrices = [array for array in arrays if array.ndim == 2]
@@ -149,8 +152,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
             wanted = int(sentence_offsets[row + 1] - sentence_offsets[row])
             if len(array) != wanted:
                 raise ValueError(
-                    f"document {row} has {wanted} sentences but {len(array)} sentence vectors; pass "
-                    "columns={'sentence_spans': ...} to say which sentences they belong to"
+                    f"document {row} has {counted(wanted, 'sentence')} but {counted(len(array), 'sentence vector')}; "
+                    "pass columns={'sentence_spans': ...} to say which sentences they belong to"
                 )
         matrix = np.concatenate([array.reshape(-1, dim) for array in arrays]) if arrays else np.empty((0, dim))
         offsets = sentence_offsets

@@ -241,7 +241,7 @@ def test_what_is_wrong_is_said(gpu: Device) -> None:
     torch = pytest.importorskip("torch")
     where = "cpu" if _device.emulated() else "cuda"
     vectors = torch.zeros(6, 8, device=where)
-    with pytest.raises(ValueError, match="must not decrease, got 4 then 3"):
+    with pytest.raises(ValueError, match="must not decrease, got 4 and then 3"):
         public.pic(vectors, [0, 4, 3])
     with pytest.raises(ValueError, match="must end at 6 or before, got 7"):
         public.pic(vectors, [0, 7])

@@ -159,7 +159,7 @@ def test_the_border_refuses_what_does_not_fit() -> None:
     tokens = flat([[5, 6], [7]])
     with pytest.raises(ValueError, match="first must be from 0 to 1, got 2"):
         native.pair_rows(tokens, np.array([2]), None, BERT)
-    with pytest.raises(ValueError, match="second must hold 1 entries, got 2"):
+    with pytest.raises(ValueError, match="second must have the length 1, as first has, got 2"):
         native.pair_rows(tokens, np.array([0]), np.array([0, 1]), BERT)
     with pytest.raises(ValueError, match="max_length must be at least"):
         native.pair_rows(tokens, np.array([0]), None, Template((101,), (102,), (102,), 0, 1))

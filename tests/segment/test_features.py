@@ -223,7 +223,7 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
     for found, error in (
         ([[0]], "must return Cuts"),
         (Cuts.of([[0], [0]]), "as many lists as there are documents, 1; got 2"),
-        (Cuts.of([[1]]), "must begin with 0, increase, and be less than its 2 sentences"),
+        (Cuts.of([[1]]), "must begin with 0, increase, and be less than 2, its number of sentences"),
         (Cuts.of([[0, 2]]), "must begin with 0, increase"),
         (Cuts.of([[]]), "must begin with 0, increase"),
         (Cuts.of([[0]], score=[[1.0]]), "one score for each sentence"),
@@ -241,9 +241,9 @@ def test_what_a_method_in_python_returns_is_checked() -> None:
         ([[0]], "as many lists as there are documents, 2; got 1"),
         ([[0], [1]], "cuts of document 1 must begin with 0"),
         ([[0, 1, 1], [0]], "cuts of document 0 must begin with 0, increase"),
-        ([[0, 9], [0]], "less than its 2 sentences"),
-        ([[0.5], [0]], "must be a list with the number of each chunk"),
-        ([[-1], [0]], "must be sentence numbers from 0"),
+        ([[0, 9], [0]], "be less than 2, its number of sentences"),
+        ([[0.5], [0]], "must be a list of whole numbers, the first sentence of each chunk; got .0.5."),
+        ([[-1], [0]], "must be sentence numbers from 0 to 2,147,483,647"),
         ([[2**40], [0]], "must be sentence numbers from 0"),
     ],
 )

@@ -62,11 +62,13 @@ class Cuts:
             array = np.asarray([] if firsts is None else firsts)
             if array.size and (array.ndim != 1 or array.dtype.kind not in "iu"):
                 raise ValueError(
-                    f"cuts of document {row} must be a list with the number of each chunk's first sentence; "
+                    f"cuts of document {row} must be a list of whole numbers, the first sentence of each chunk; "
                     f"got {str(firsts)[:60]}"
                 )
             if array.size and (int(array.max()) >= 2**31 or int(array.min()) < 0):
-                raise ValueError(f"cuts of document {row} must be sentence numbers from 0; got {str(firsts)[:60]}")
+                raise ValueError(
+                    f"cuts of document {row} must be sentence numbers from 0 to {2**31 - 1:,}; got {str(firsts)[:60]}"
+                )
             rows.append(array.astype(np.int32))
         first = np.concatenate(rows) if rows else np.empty(0, np.int32)
         scores = None if score is None else Ragged.of(score, np.float32)
@@ -125,8 +127,8 @@ class Cuts:
         missing = np.flatnonzero((chunks == 0) & (counts > 0))
         for row in [*bad[:1].tolist(), *missing[:1].tolist()]:
             raise ValueError(
-                f"cuts of document {row + first_row} must begin with 0, increase, and be less than its {counts[row]} "
-                f"sentences; got {str(self.part(row).tolist())[:60]}"
+                f"cuts of document {row + first_row} must begin with 0, increase, and be less than {counts[row]}, "
+                f"its number of sentences; got {str(self.part(row).tolist())[:60]}"
             )
         if self.score is not None:
             wanted = np.maximum(counts - 1, 0) if self.pairs else counts
@@ -135,5 +137,6 @@ class Cuts:
                 got = f"lists of scores for {self.score.documents} of {len(counts)} documents"
                 if self.score.documents == len(counts):
                     row = int(np.flatnonzero(self.score.counts != wanted)[0])
-                    got = f"{self.score.counts[row]} scores for document {row + first_row}, which needs {wanted[row]}"
+                    has = f"{self.score.counts[row]} score{'s' * bool(self.score.counts[row] != 1)}"
+                    got = f"{has} for document {row + first_row}, which needs {wanted[row]}"
                 raise ValueError(f"cuts must hold one score for each {of}; got {got}")

@@ -269,9 +269,9 @@ class Document:
                 self._vectors = self.features.vectors.part(self.row)
                 if len(self._vectors) != self.n:
                     raise ValueError(
-                        f"document {self.request.first_row + self.row} has {self.n} sentences but "
-                        f"{len(self._vectors)} sentence vectors; pass columns={{'sentence_spans': ...}} to say which "
-                        "sentences they belong to"
+                        f"document {self.request.first_row + self.row} has {self.n} sentence{'s' * (self.n != 1)} but "
+                        f"{len(self._vectors)} sentence vector{'s' * (len(self._vectors) != 1)}; pass "
+                        "columns={'sentence_spans': ...} to say which sentences they belong to"
                     )
             else:
                 self._vectors = np.stack(

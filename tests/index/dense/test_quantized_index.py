@@ -119,7 +119,7 @@ def test_wrong_shapes_are_refused() -> None:
         native.encode_rows(vectors, made(15, 4).reshape(1, 15, 4))
     centroids = made(64, 4).reshape(4, 16, 4)
     blocks = native.encode_rows(vectors, centroids)
-    with pytest.raises(ValueError, match="codes must hold 40 rows in groups of 32, got 1 groups"):
+    with pytest.raises(ValueError, match="codes of 40 rows in groups of 32 must have the length 2, got 1"):
         native.best_by_codes([blocks], [40], centroids, vectors, 3)
     with pytest.raises(ValueError, match="allowed must hold 10 values, got 9"):
         native.best_by_codes([blocks], [10], centroids, vectors, 3, np.ones(9, bool))

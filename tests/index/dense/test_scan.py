@@ -421,7 +421,7 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
         ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 3), F32), 1, groups=[0]),
-            "groups must be from 0",
+            "no groups were set, got group 0; call set_groups",
         ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 2])).set_groups(np.zeros(2, np.int8)),
