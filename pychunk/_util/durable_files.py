@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import io
 import os
@@ -22,8 +23,8 @@ from typing import Any, BinaryIO
 #: files or folders exchange their names.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
-#: What to do if a disk is full or broken, for the message.
-_REMEDY = "free space on the disk, or write to another"
+#: The errors of a disk that is full.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class DiskError(OSError):
@@ -55,6 +56,10 @@ def opened(path: Path, flags: int, mode: int = 0o666) -> Iterator[int]:
             os.close(handle)
 
 
+def _remedy(error: OSError) -> str:
+    return f"write to another disk, or {'free space on' if error.errno in _FULL else 'check'} this one"
+
+
 def sync(handle: int, path: Path) -> None:
     """Write an open file to the disk.
 
@@ -66,7 +71,7 @@ def sync(handle: int, path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        raise DiskError(error.errno, f"{error.strerror}; {_REMEDY}", str(path)) from error
+        raise DiskError(error.errno, f"{error.strerror}; {_remedy(error)}", str(path)) from error
 
 
 @contextlib.contextmanager
@@ -306,7 +311,7 @@ class BufferedFile:
                 try:
                     count = os.pwrite(self._file.fileno(), rest, at)
                 except OSError as error:
-                    raise OSError(error.errno, f"{error.strerror}; {_REMEDY}", str(self._path)) from error
+                    raise OSError(error.errno, f"{error.strerror}; {_remedy(error)}", str(self._path)) from error
                 at, rest = at + count, rest[count:]
             del self._waiting[0]
 

@@ -19,13 +19,16 @@ def read_facts(file: Path, remedy: str, needed: Collection[str] = ()) -> dict[st
     """
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
-        form = facts.pop("format", None)
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged ({error}); {remedy}") from error
+    if not isinstance(facts, dict):
+        raise ValueError(f"{file} is damaged (it must hold an object, not a {type(facts).__name__}); {remedy}")
+    form = facts.pop("format", None)
     if form != FORMAT:
-        raise ValueError(f"{file} has format {form!r}, but this pychunk reads {FORMAT}; upgrade pychunk")
+        mend = "upgrade pychunk" if isinstance(form, int) and form > FORMAT else remedy
+        raise ValueError(f"{file} has format {form!r}, but this pychunk reads {FORMAT}; {mend}")
     missing = sorted(set(needed) - set(facts))
     if missing:
-        raise ValueError(f"{file} is damaged ({', '.join(missing)} missing); {remedy}")
+        raise ValueError(f"{file} is damaged (it lacks {', '.join(missing)}); {remedy}")
     found: dict[str, Any] = facts
     return found

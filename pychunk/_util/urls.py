@@ -92,7 +92,7 @@ def parameters(names: Iterable[str] | None) -> frozenset[str]:
         if mark or not _compared(name):
             raise ValueError(
                 "a parameter to hide must be named without its value, such as token; got "
-                f"{front!r}{' and more' * bool(mark)}"
+                f"{front!r}{' and text after it' * bool(mark)}"
             )
     return frozenset(_compared(name) for name in names)
 

@@ -142,8 +142,8 @@ class ExportedModel:
         around = len(plain.prefix) + len(own) + len(plain.suffix)
         if around >= plain.max_length:
             raise ValueError(
-                f"{self.path}: the prompt {prompt!r:.60} takes {around} of the {plain.max_length} tokens that the "
-                "model reads: export the model with a shorter prompt"
+                f"{self.path}: the prompt {prompt!r:.60} takes {around} tokens, which leaves no room for a text in the "
+                f"{plain.max_length} that the model reads: export the model with a shorter prompt"
             )
         return replace(plain, prefix=(*plain.prefix, *own))
 

@@ -31,7 +31,10 @@ class TopicModel:
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
         self.path = Path(path)
-        remedy = "train it again with python -m training.topic in a checkout, or install pychunk again"
+        remedy = (
+            f"train it again with python -m training.topic --encoder NAME --out {self.path} in a checkout, or install "
+            "pychunk again if it came with it"
+        )
         needed = ("encoder", "dilations", "thresholds")
         self.facts, held = read_weights(self.path / FACTS, "topic model", remedy, needed)
         self.words: npt.NDArray[np.uint64] = np.ascontiguousarray(held.pop("words"), np.uint64)

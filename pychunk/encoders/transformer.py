@@ -129,7 +129,9 @@ class TransformerEncoder(ExportedModel):
         assert exact is not None
         same = load(self.path, exact)
         if same.facts != self.facts:
-            raise ValueError(f"{self.path} holds another model than when it was loaded: create the Segmenter again")
+            raise ValueError(
+                f"{self.path} holds another model than when it was loaded: load it again, with a new Segmenter or Index"
+            )
         sizes = np.diff(found.offsets)[rows]
         long = rows[sizes > self.room]
         if len(long):

@@ -16,7 +16,8 @@ from .store.document_digests import text_of_ids
 def whole(name: str, value: Any, least: int) -> None:
     """Raise ValueError unless ``value`` is a whole number of at least ``least`` that fits 63 bits."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not least <= value < 2**63:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r:.80}")
+        most = " and below 2**63" if isinstance(value, int) and value >= 2**63 else ""
+        raise ValueError(f"{name} must be a whole number of at least {least}{most}; got {value!r:.80}")
 
 
 def number(name: str, value: Any, least: float, most: float = math.inf) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from .._engine.arrow import compute as pc
 from .._engine.arrow import with_current_names
 from .._engine.data.columns import ID_TYPE, UUIDS
+from .._util.counting import counted
 from ..segmenter import Segmenter
 from ..vectors import vectors_of
 from . import argument_checks
@@ -29,7 +30,9 @@ def as_table(chunks: Any) -> pa.Table:
     table = chunks if isinstance(chunks, pa.Table) else getattr(chunks, "table", None)
     if table is None:
         if not hasattr(chunks, "__arrow_c_stream__"):
-            raise TypeError(f"add() takes chunks as segment() returns them, or an Arrow table; got {type(chunks)}")
+            raise TypeError(
+                f"add() takes chunks as segment() returns them, or an Arrow table; got {type(chunks).__name__}"
+            )
         table = pa.table(chunks)
     table = with_current_names(table)
     missing = [name for name in REQUIRED if name not in table.column_names]
@@ -39,8 +42,9 @@ def as_table(chunks: Any) -> pa.Table:
     for name in {*REQUIRED, "document_id"}.intersection(table.column_names):
         if table[name].null_count:
             raise ValueError(
-                f"the column {name!r} of a chunk table must not be null; {table[name].null_count} of {table.num_rows} "
-                "are: fill or drop them"
+                f"the column {name!r} of a chunk table must not be null; got "
+                f"{counted(table[name].null_count, 'null')} in {counted(table.num_rows, 'row')}: fill or drop "
+                "these rows"
             )
     return table
 
@@ -173,9 +177,12 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
         )
     if wanted and found != encoder:
         kind = "sentence" if layout.sentences else "chunk"
+        mend = f"with the index's encoder (vectors=pychunk.Vectors({kind!r}, ...))"
+        if encoder == "given":  # The index was created with encoder=None.
+            mend = f"with columns={{'sentence_vectors': ...}} and vectors={kind!r}"
         raise ValueError(
-            f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: segment "
-            f"with the index's encoder (vectors=pychunk.Vectors({kind!r}, ...)), or create another index"
+            f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: segment {mend}, or "
+            "create another index"
         )
     plain = proposition_column.marked(context_column.marked(_plain(table)))
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
@@ -200,7 +207,8 @@ def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
         return pa.unify_schemas([known, new], promote_options="permissive")
     except pa.ArrowTypeError as error:
         raise ValueError(
-            f"a column of the chunks has another type than in the index ({error}): cast it first"
+            f"a column of the chunks has another type than in the index ({error}; the index's type is first): cast "
+            "the column to the index's type, or name it otherwise"
         ) from error
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .._engine import native
+from .._util.counting import counted
 from .._util.lazy_imports import LazyModule, by_name
 from .._util.suggestions import with_replacements
 from ..defaults import CONTEXTS, SEARCH
@@ -245,9 +246,11 @@ class Index:
             except ValueError as error:
                 if encoder is not None:
                     raise
+                gone = str(error).startswith("unknown encoder")
+                reason = "no folder of this name holds a model" if gone else str(error)
                 raise ValueError(
-                    f"{store.folder} has vectors of an encoder that cannot be loaded ({error}): restore it, or pass "
-                    "encoder= with its folder or with the pychunk.Encoder"
+                    f"{store.folder} has vectors of the encoder {wanted!r}, which cannot be loaded ({reason}): restore "
+                    "it, or pass encoder= with its folder or with the pychunk.Encoder"
                 ) from None
             if made.fingerprint != facts["fingerprint"]:
                 raise ValueError(
@@ -518,8 +521,8 @@ class Index:
         self._contents.begin_writing()
         if ids is not None and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
             raise ValueError(
-                f"ids= names {len(wanted):,} documents, but the documents of this index have no ids: remove their "
-                "chunks by chunk_ids=, or build the index again from chunks that were segmented with ids="
+                f"ids= names {counted(len(wanted), 'document')}, but the documents of this index have no ids: remove "
+                "their chunks by chunk_ids=, or build the index again from chunks that were segmented with ids="
             )
         before = len(self)
         self._contents.remove(wanted, "chunk_id" if ids is None else "document_id")

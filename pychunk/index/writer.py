@@ -14,6 +14,7 @@ import pyarrow as pa
 from .._engine import native
 from .._engine.arrow import compute as pc
 from .._engine.arrow import primitive
+from .._util.counting import counted
 from .._util.durable_files import remove as discard
 from .._util.durable_files import uninterrupted
 from ..encoders.runtime.placement import ModelPlacement
@@ -355,8 +356,8 @@ class IndexWriter:
             saved = sum(part["chunks"] for part in self.store.manifest["parts"])
             raise ValueError(
                 f"{self.store.folder}: writing failed ({self._lost}), and what was added or removed since the last "
-                f"save() is lost ({max(0, self._rows() - saved):,} chunks): open the index again, which holds the "
-                "saved state, and repeat these changes"
+                f"save() is lost ({counted(max(0, self._rows() - saved), 'chunk')}): open the index again, which "
+                "holds the saved state, and repeat these changes"
             )
 
     def _undo_add(self, error: BaseException) -> None:
@@ -599,7 +600,7 @@ def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
                 raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
             if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
                 span = f", from {int(found.min()):,} to {int(found.max()):,}" if len(found) else ""
-                wanted = f"it must hold {manifest['removed']:,} numbers of rows below {rows:,}"
+                wanted = f"it must hold {counted(manifest['removed'], 'row number')}, below {rows:,}"
                 raise ValueError(damaged(folder / name, f"{wanted}; it holds {len(found):,}{span}"))
             removed[found] = True
     if removed.sum() != manifest["removed"]:

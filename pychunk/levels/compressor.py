@@ -47,7 +47,10 @@ class Compressor:
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
         self.path = Path(path)
-        remedy = "train it again with python -m training.compressor in a checkout, or install pychunk again"
+        remedy = (
+            f"train it again with python -m training.compressor --encoder NAME --out {self.path} in a checkout, or "
+            "install pychunk again if it came with it"
+        )
         self.facts, stored = read_weights(self.path / FACTS, "compressor", remedy, ("encoder",))
         self.parts: tuple[F32, ...] = tuple(stored[name].astype(np.float32) for name in PARTS)
 

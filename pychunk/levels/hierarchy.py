@@ -11,6 +11,7 @@ import numpy as np
 from .._engine.arrow import flat_text
 from .._engine.data.cuts import Cuts
 from .._engine.data.ragged import offsets_of
+from .._util.counting import counted
 from .._util.lazy_imports import by_name
 from .level_names import Level
 from .removed_sentences import Holes, KeptSentences, holes_of
@@ -86,7 +87,7 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{level}: {self.count(level):,}" for level in self.levels)
-        return f"<Hierarchy of {self.documents:,} documents; {counts}{', with vectors' * self.has_vectors}>"
+        return f"<Hierarchy of {counted(self.documents, 'document')}; {counts}{', with vectors' * self.has_vectors}>"
 
     @property
     def documents(self) -> int:
@@ -135,10 +136,8 @@ class Hierarchy:
         """
         place = self.place(level)
         if place == 0:
-            raise ValueError(
-                f"{level!r} is the finest level, which has no children: name a coarser one of "
-                f"{', '.join(map(str, self.levels))}"
-            )
+            others = f"name {_one_of(self.levels[1:])}" if len(self.levels) > 1 else "build a coarser level, too"
+            raise ValueError(f"{level!r} is the finest level, which has no children: {others}")
         return self._children[place]
 
     def parents(self, level: Level) -> I64:
@@ -149,10 +148,8 @@ class Hierarchy:
         """
         place = self.place(level)
         if place == len(self.levels) - 1:
-            raise ValueError(
-                f"{level!r} is the coarsest level, which has no parents: name a finer one of "
-                f"{', '.join(map(str, self.levels))}"
-            )
+            others = f"name {_one_of(self.levels[:-1])}" if len(self.levels) > 1 else "build a finer level, too"
+            raise ValueError(f"{level!r} is the coarsest level, which has no parents: {others}")
         counts = np.diff(self._children[place + 1])
         return np.repeat(np.arange(len(counts)), counts)
 
@@ -192,7 +189,7 @@ class Hierarchy:
         """
         place = self.place(level)
         if self.stored_vectors is None:
-            raise ValueError(f'{self!r} has no vectors. Segment with vectors="sentence"')
+            raise ValueError(f'{self!r} has no vectors. Call segment_levels with vectors="sentence"')
         found = self.stored_vectors[place]
         if place == 0 or self._stored[place].all():
             return found
@@ -223,7 +220,7 @@ class Hierarchy:
             ValueError: No tokens were counted.
         """
         if self.tokens is None:
-            raise ValueError(f'{self!r} has no token counts. Segment with vectors="sentence"')
+            raise ValueError(f'{self!r} has no token counts. Call segment_levels with vectors="sentence"')
         sums = offsets_of(self.tokens)
         out: I64 = np.diff(sums[self.first(level)])
         return out
@@ -432,3 +429,7 @@ class Hierarchy:
         document = np.searchsorted(self.doc_offsets, first[:-1], "right") - 1
         last = first[1:] == self.doc_offsets[document + 1]
         return np.where(last, lengths[document], following)
+
+
+def _one_of(levels: tuple[Level, ...]) -> str:
+    return f"one of {', '.join(map(str, levels))}" if len(levels) > 1 else repr(levels[0])

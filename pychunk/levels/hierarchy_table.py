@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from .._engine.arrow import flat_text, masked, primitive, strings, vectors, with_current_names
 from .._engine.data.ragged import offsets_of
+from .._util.counting import counted
 from .hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -145,8 +146,8 @@ def hierarchy_from(table: Any) -> Hierarchy:
     n = int(doc_offsets[-1])
     if len(doc_offsets) != documents + 1 or not np.array_equal(place[finest], np.arange(n)):
         raise ValueError(
-            f"the table does not hold the sentences of its {documents} documents: rows are missing or occur twice; got "
-            f"{int(finest.sum())} sentences: pass all rows of Hierarchy.to_arrow()"
+            f"the table does not hold the sentences of its {counted(documents, 'document')}: rows are missing or occur "
+            f"twice; got {counted(int(finest.sum()), 'sentence')}: pass all rows of Hierarchy.to_arrow(), each once"
         )
     firsts = [np.append(np.sort(place[(low <= level) & (level <= high)]), n) for level in range(len(levels))]
     removed = None

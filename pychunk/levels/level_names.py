@@ -69,7 +69,8 @@ def _check_nested(named: list[str], fit: tuple[str, ...], which: str) -> None:
     if others:
         own = ", ".join(level for level in fit if level != "page")
         raise ValueError(
-            f"levels must be nested: {which} only with {own}; got {', '.join(others)} in addition: leave it out"
+            f"levels must be nested: {which} only with {own}; got {', '.join(others)} in addition: leave "
+            f"{'it' if len(others) == 1 else 'them'} out"
         )
 
 

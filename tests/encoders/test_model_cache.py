@@ -156,7 +156,7 @@ def test_what_half_precision_leaves_in_doubt_is_not_asked_of_another_model(model
     exact = ModelPlacement("onnxruntime", None, "fp32")
     encoder.placement = type("Mixed", (), {"in_doubt": exact})()
     exported_again(model)
-    with pytest.raises(ValueError, match="holds another model than when it was loaded: create the Segmenter again"):
+    with pytest.raises(ValueError, match="another model than when it was loaded: load it again, with a new Segmenter"):
         encoder.encode_again(None, None, None)
 
 

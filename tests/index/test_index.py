@@ -97,7 +97,7 @@ def test_a_number_and_its_text_are_one_id_for_search_and_remove(given: Any, tmp_
         assert index.search("dogs", ids=given) == [[]]
     with Index.create(tmp_path / "none") as index:
         index.add(chunks_of(PETS))
-        with pytest.raises(ValueError, match="the documents of this index have no ids: segment with ids="):
+        with pytest.raises(ValueError, match="documents of this index have no ids: build the index again from chunks"):
             index.search("dogs", ids=given)
         with pytest.raises(ValueError, match="no ids: remove their chunks by chunk_ids=, or build the index again"):
             index.remove(given)

@@ -156,7 +156,7 @@ def test_documents_that_do_not_fit_the_chunks_are_refused(tmp_path: Path) -> Non
                 index.add(chunks_of(PETS[:2], ids=ids), documents=told)
         assert len(index) == 0
         assert index.diff(documents).all()
-    with pytest.raises(ValueError, match="documents must have an id; 1 have none"):
+    with pytest.raises(ValueError, match="documents must have an id; got 1 without one"):
         document_digests.of(pa.table({"id": ["a", None], "text": ["", ""]}), ["text"], None)
 
 

@@ -39,7 +39,7 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         table = chunks_of(PETS, ids=["a", "b", "c"]).table
         for name in ("text", "document_id"):
             nulls = pa.array([None, *table[name].to_pylist()[1:]])
-            with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; 1"):
+            with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; got 1 null"):
                 index.add(table.set_column(table.column_names.index(name), name, nulls))
         with pytest.raises(ValueError, match=r"has another type than in the index.*cast"):
             index.add(chunks_of(PETS, ids=[1, 2, 3]))
@@ -63,7 +63,7 @@ def test_an_encoder_that_is_gone_is_told_with_the_index(tmp_path: Path, tiny_enc
         index.add(pychunk.segment("A cat.", "sentence", vectors="sentence", encoder=moved))
     shutil.rmtree(moved)
     with pytest.raises(
-        ValueError, match=r"/x has vectors of an encoder that cannot be loaded .unknown encoder .*/encoder'"
+        ValueError, match=r"/x has vectors of the encoder '.*/encoder', which cannot be loaded .no folder"
     ):
         Index.open(tmp_path / "x")
 
@@ -221,7 +221,7 @@ def test_queries_that_are_no_texts_are_named(queries: Any, message: str, saved_i
 def test_metadata_has_one_value_a_document_and_one_document_is_asked_for(tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:
         chunks = chunks_of(PETS, ids=["a", "b", "c"])
-        with pytest.raises(ValueError, match="one value for each of the 3 documents of the chunks; got 5"):
+        with pytest.raises(ValueError, match="one value for each document of the chunks; got 5 values for 3 documents"):
             index.add(chunks, metadata={"year": [1, 2, 3, 4, 5]})
         index.add(chunks, metadata={"year": [1, 2, 3]})
         assert index.get("b")["year"].to_pylist() == [2, 2]

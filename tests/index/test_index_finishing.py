@@ -128,7 +128,7 @@ def test_a_full_disk_is_told_by_the_file() -> None:
     file = BufferedFile(Path("/dev/full"))
     file.write(b"Okapi")
     with pytest.raises(
-        OSError, match=r"No space left on device; free space on the disk, or write to another: '/dev/full'"
+        OSError, match=r"No space left on device; write to another disk, or free space on this one: '/dev/full'"
     ):
         file.drain()
     file.release()

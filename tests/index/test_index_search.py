@@ -222,7 +222,7 @@ def test_given_vectors_need_vectors_of_queries(tmp_path: Path) -> None:
     assert index.search(("bark", [0, 1, 0]), k=1)[0][0].scores["sparse"] > 0
     assert index.search("bark", mode="sparse")[0][0].text == "Dogs bark."
     with pytest.raises(
-        ValueError, match=r"without an encoder \(encoder=None\); got 1 texts .*: pass vectors as queries, or the pair"
+        ValueError, match=r"without an encoder \(encoder=None\); got 1 text .*: pass vectors as queries, or the pair"
     ):
         index.search("Do dogs bark?")
     with pytest.raises(ValueError, match="vectors without texts work only with mode='dense'"):

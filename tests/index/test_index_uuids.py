@@ -145,5 +145,5 @@ def test_digests_and_tables_of_uuids_of_arrow(tmp_path: Path) -> None:
         index.add(foreign, on_duplicate="merge")
         assert index.ids() == NAMES
     some = pa.table({"id": pa.array([None, NAMES[0].bytes], pa.uuid()), "text": TEXTS})
-    with pytest.raises(ValueError, match="must have an id; 1 have none"):
+    with pytest.raises(ValueError, match="must have an id; got 1 without one"):
         document_digests.of(some, ["text"], None)

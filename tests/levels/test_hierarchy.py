@@ -259,7 +259,7 @@ def test_what_levels_cannot_hold_is_refused() -> None:
     assert made.removed is None
     with pytest.raises(ValueError, match="no overlap"):
         pychunk.segment_levels("One. Two.", ["group"], "fixed", size=20, overlap=5)
-    with pytest.raises(ValueError, match=r"takes no metadata_columns=, which only segment"):
+    with pytest.raises(ValueError, match=r"takes no metadata_columns=, which segment"):
         pychunk.segment_levels(
             pa.table({"text": ["One."], "a": [1]}), ["document"], columns={"text": "text"}, metadata_columns=["a"]
         )

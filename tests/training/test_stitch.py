@@ -270,7 +270,7 @@ def test_a_model_without_a_chat_template_is_refused(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("steps: 3", "names no model"),
+        ("steps: 3", "must name a model, with a line such as .*; got none"),
         ("model: a\nstep: 3", "no setting 'step'; there are steps,"),
         ("model: a\nsteps: many", "steps must be of type int; got 'many'"),
         ("model: a\nrate: fast", "rate must be of type float; got 'fast'"),

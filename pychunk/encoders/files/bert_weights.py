@@ -60,7 +60,7 @@ def read_weights(path: Path) -> BertWeights:
         _compare(model, found)
         _check_shapes(found)
     except (KeyError, StopIteration, ValueError) as error:
-        reason = str(error) or "a node is missing"
+        reason = f"it lacks {error.args[0]!r}" if isinstance(error, KeyError) else str(error) or "a node is missing"
         raise ValueError(
             f"{path} is not a BERT as `pychunk export` writes it ({reason}); torch cannot run it here: "
             "pass placement=pychunk.Placement(runtime='onnxruntime'), or export the model again"

@@ -40,14 +40,14 @@ def arrays(file: Path) -> dict[str, F32]:
     try:
         model = onnx.load(file)
     except Exception as error:  # It may be protobuf's DecodeError, an error of onnx's own checks, or OSError.
-        raise ValueError(f"{file} is not an ONNX model that can be read: {error}; get it again") from error
+        raise ValueError(f"{file} is not an ONNX model that can be read: {error}; download the model again") from error
     stored = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
 
     def restored(name: str) -> F32:
         parts = [f"{name}_{part}" for part in ("quantized", "zero_point", "scale")]
         missing = [part for part in parts if part not in stored]
         if missing:
-            raise ValueError(f"{file} lacks {', '.join(missing)}; get it again")
+            raise ValueError(f"{file} lacks {', '.join(missing)}; download the model again")
         values, zero, scale = (stored[part] for part in parts)
         return np.asarray((values.astype(np.float32) - zero.astype(np.float32)) * scale, np.float32)
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,9 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
             "`pychunk model get minilm` fetches MiniLM"
         )
     data = read_facts(file, "export the model again")
+    needed = [each.name for each in fields(ModelFacts) if each.default is MISSING and each.default_factory is MISSING]
+    if missing := [name for name in needed if name not in data]:
+        raise ValueError(f"{file} is damaged (it lacks {', '.join(missing)}); export the model again")
     try:
         for name in ("prefix", "middle", "suffix"):
             data[name] = tuple(data[name])
@@ -101,9 +104,10 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
         if getattr(facts, name) not in choices:
             raise ValueError(f"{file}: {name} must be one of {', '.join(choices)}; got {getattr(facts, name)!r}")
     if task is not None and facts.task != task:
+        such = ", such as 'reranker' (after pychunk model get reranker)" if task == "relevance" else ""
         raise ValueError(
             f"{path} holds a model for {facts.task}; one for {task} is needed here"
-            f"{_head(facts, task) or ', so name or export such a model'}"
+            f"{_head(facts, task) or f', so name or export such a model{such}'}"
         )
     for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
         check(path / name, expected, "get or export the model again; if it came with pychunk, install pychunk again")

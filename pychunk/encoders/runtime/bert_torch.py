@@ -266,10 +266,9 @@ def _device(name: str) -> torch.device:
     if device.type not in ("cpu", "cuda"):
         raise ValueError(f"device must be cpu, cuda or cuda:N; got {name!r:.80}")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ValueError(
-            f"there is no device {name!r}: torch sees {torch.cuda.device_count()} CUDA devices, numbered from 0; name "
-            "one of these, or cpu"
-        )
+        count = torch.cuda.device_count()
+        known = f"cuda:0 to cuda:{count - 1}" if count > 1 else "only cuda:0" if count else "no CUDA device"
+        raise ValueError(f"there is no device {name!r}: torch sees {known}; name {'one of these or ' * bool(count)}cpu")
     # The current device is a setting of the thread, so its number is looked up now: other threads call this model, too.
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())

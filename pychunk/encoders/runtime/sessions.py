@@ -82,8 +82,8 @@ def roles_of(path: Path, found: Sequence[tuple[str, str, int]]) -> list[Input]:
     if roles.count(IDS) != 1 or len(set(roles)) != len(roles):
         names = ", ".join(f"{each.name!r} ({each.role})" for each in inputs) or "none"
         raise ValueError(
-            f"{path} cannot be an encoder here: one input must be token ids, and at most one each the mask and the "
-            f"token types; by their names, it has {names}: export it without the others"
+            f"{path} cannot be an encoder here: exactly one input must be token ids, with at most one mask and one for "
+            f"token types; by their names, it has {names}: export it with such inputs"
         )
     return inputs
 
@@ -101,7 +101,7 @@ def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted
     raise ValueError(
         f"{path} cannot be an encoder here: no output is floating-point with 2 or 3 dimensions; it has "
         + (", ".join(f"{name!r} ({kind}, {rank} dimensions)" for name, kind, rank, _ in found) or "none")
-        + ": export it again"
+        + ": export it with such an output"
     )
 
 

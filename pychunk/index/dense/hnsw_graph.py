@@ -51,7 +51,7 @@ def check(file: Any) -> None:
     def skip_vector(size: int) -> None:
         (count,) = taken("<Q")
         if count * size > end - file.tell():
-            raise ValueError(f"it announces {count:,} numbers")
+            raise ValueError(f"it announces {count:,} numbers, more than it holds")
         file.seek(count * size, 1)
 
     def head() -> bytes:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..._util.counting import counted
 from ..._util.durable_files import new_file
 from ...encoders.runtime.placement import CPU, ModelPlacement
 from ..files.block_checksums import Blocks
@@ -239,8 +240,10 @@ class VectorIndex:
                 rows, fits = int(found.ntotal), found.d == self.dim and hnsw_graph.sound(self._faiss, found)
         except (ValueError, RuntimeError, MemoryError) as error:  # FAISS's own error is a RuntimeError.
             raise ValueError(_damaged(stored.path, str(error))) from error
-        if rows != stored.rows or not fits:
-            raise ValueError(_damaged(stored.path, f"its width or rows are wrong: {rows:,} rows, not {stored.rows:,}"))
+        if rows != stored.rows:
+            raise ValueError(_damaged(stored.path, f"it has {counted(rows, 'row')}, not {stored.rows:,}"))
+        if not fits:
+            raise ValueError(_damaged(stored.path, f"its vectors or its graph do not fit a width of {self.dim}"))
         return None if self.kind == "pq" and found.outgrown(len(self)) else found
 
     def _build(self) -> None:

@@ -97,8 +97,8 @@ class Blocks:
     def check_blocks(self, blocks: I64) -> list[tuple[int, int]]:
         """Check blocks, given by number in rising order, and return their ranges of bytes. See :meth:`check`."""
         if self._crc is not None and len(blocks):
-            if zlib.crc32(self.data.data) != self._crc:
-                raise ValueError(damaged(self.path, f"its CRC-32 is not {self._crc}"))
+            if (found_crc := zlib.crc32(self.data.data)) != self._crc:
+                raise ValueError(damaged(self.path, f"its CRC-32 is {found_crc}, not {self._crc}"))
             self._crc = None
         found = []
         for begin, end in _runs(blocks):

@@ -32,7 +32,7 @@ def between(levels: Any, known: Mapping[str, Mask]) -> list[str]:
         )
     pair = (levels, levels) if isinstance(levels, (str, int)) and not isinstance(levels, bool) else levels
     if not isinstance(pair, Sequence) or len(pair) != 2:
-        raise ValueError(f"levels must be one level, or the finest and the coarsest; got {levels!r:.80}")
+        raise ValueError(f"levels must be one level, or a pair of the finest and the coarsest; got {levels!r:.80}")
     names = list(known)
     for level in pair:
         if isinstance(level, bool) or str(level) not in names:

@@ -49,7 +49,9 @@ class PlanModel:
 
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
         self.path = Path(path)
-        remedy = "train it again with pychunk train planner, or install pychunk again"
+        remedy = (
+            f"train it again with pychunk train planner --out {self.path}, or install pychunk again if it came with it"
+        )
         self.facts, stored = read_weights(
             self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution")
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..._util.counting import counted
 from ..._util.lazy_imports import by_name
 from .. import argument_checks
 from ..levels import level_ranking
@@ -335,7 +336,10 @@ def searched(
             return search(queries, query_vectors, replace(options, plan=None))
         chosen = plans(index, chosen, texts, max_words=options.words, hits=_hits(options))
     if len(chosen) != len(queries):
-        raise ValueError(f"planner must have one plan for each of {len(queries)} queries; got {len(chosen)}")
+        raise ValueError(
+            f"planner must have one plan for each query; got {counted(len(chosen), 'plan')} for "
+            f"{counted(len(queries), 'query', 'queries')}"
+        )
     groups: dict[tuple[str, str], list[int]] = {}
     for row, each in enumerate(chosen):
         groups.setdefault((each.low, each.high), []).append(row)

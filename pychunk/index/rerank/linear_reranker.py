@@ -61,7 +61,9 @@ class RankModel:
     def __init__(self, path: str | Path = static_encoder.SHIPPED) -> None:
         self.path = Path(path)
         file = self.path / FACTS
-        remedy = "train it again with pychunk train rank, or install pychunk again"
+        remedy = (
+            f"train it again with pychunk train rank --out {self.path}, or install pychunk again if it came with it"
+        )
         self.facts, stored = read_weights(file, "weights for reranking", remedy, ("encoder", "inputs"))
         self.weights: F32 = np.asarray(stored["weights"], np.float32)
         if tuple(self.facts["inputs"]) != INPUTS or self.weights.shape != (len(INPUTS),):

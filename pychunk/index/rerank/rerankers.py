@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..._util.counting import counted
 from ...chunks.render import as_read
 from ...encoders import cross_encoder, registry
 from ...encoders.runtime.placement import ModelPlacement
@@ -115,16 +116,16 @@ def load(model: str | Path | Function, runtime: str | ModelPlacement = "onnxrunt
         from ...llm.llm_reranker import Listwise, Logprob
 
         return CustomReranker(Logprob() if model == "logprob" else Listwise())
-    remedy = (
-        "pass a cross-encoder for relevance (pychunk export of a ...ForSequenceClassification, or pychunk model get "
-        "reranker), 'features', 'logprob', 'listwise', or a function"
-    )
+    others = "'features', 'logprob', 'listwise', or a function"
     if model == "static":
-        raise ValueError(f"rerank: 'static' does not score relevance: {remedy}")
+        raise ValueError(
+            "rerank: 'static' does not score relevance: pass the folder of a cross-encoder, 'reranker' (after pychunk "
+            f"model get reranker), {others}"
+        )
     try:
         return CrossEncoder(registry.relevance_model(model, runtime))
     except ValueError as error:
-        raise ValueError(f"rerank: {error}; {remedy}") from error
+        raise ValueError(f"rerank: {error}; or pass {others}") from error
 
 
 def reranked(
@@ -177,7 +178,7 @@ def reranked(
         if on_error == "raise":
             raise RuntimeError(f"{failed}; {_REMEDY}") from error
     if not failed and len(given) != len(hits):
-        failed = f"{stage} gave scores for {len(given)} queries; there are {len(hits)}"
+        failed = f"{stage} gave scores for {len(given)} of {counted(len(hits), 'query', 'queries')}"
     out = []
     for number, own in enumerate(hits):
         checked = failed or _checked(stage, number, given[number], own)
@@ -198,7 +199,7 @@ def _checked(stage: str, number: int, own: Any, hits: Sequence[Hit]) -> F32 | st
     except (TypeError, ValueError) as error:
         return f"{stage} gave no numbers for query {number}: {error}"
     if scored.shape != (len(hits),):
-        return f"{stage} gave scores of shape {scored.shape} for query {number}; it has {len(hits)} hits"
+        return f"{stage} gave scores of shape {scored.shape} for query {number}; it has {counted(len(hits), 'hit')}"
     wrong = np.flatnonzero(np.isnan(scored))
     if len(wrong):
         place = int(wrong[0])

@@ -171,9 +171,8 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
             except (TypeError, ValueError, OverflowError):
                 pass
         shown = given[0] if len(given) == 1 else given
-        raise ValueError(
-            f"where: the column {name!r} is of type {kind}; got {shown!r:.80}: pass a value of this type"
-        ) from error
+        mend = "name another column" if pa.types.is_nested(kind) else "pass a value of this type"
+        raise ValueError(f"where: the column {name!r} is of type {kind}; got {shown!r:.80}: {mend}") from error
 
 
 def _of_expression(expression: Any, table: pa.Table) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..._engine.arrow import compute as pc
+from ..._util.counting import counted
 from ...encoders.runtime.placement import ModelPlacement
 from ...levels.level_names import LEVELS
 from .. import argument_checks
@@ -163,8 +164,8 @@ class Snapshot:
         if ids is not None:
             if "document_id" not in self.stored.column_names:
                 raise ValueError(
-                    f"ids= names {len(argument_checks.ids('ids', ids)):,} documents, but the documents of this index "
-                    "have no ids: segment with ids="
+                    f"ids= names {counted(len(argument_checks.ids('ids', ids)), 'document')}, but the documents of "
+                    "this index have no ids: build the index again from chunks that were segmented with ids="
                 )
             self.check(["document_id"])
             found = pc.is_in(

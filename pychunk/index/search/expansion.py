@@ -166,8 +166,8 @@ def _has_nodes(searcher: Searcher) -> bool:
 def _regions_of_nodes(searcher: Searcher, hits: Sequence[Hit], way: str, parents: bool) -> list[Region]:
     if parents:
         raise ValueError(
-            "parents= needs a tree of headings, which an index of levels does not have: search a coarser level, or "
-            "pass expansion='section' alone"
+            "parents= needs a tree of headings, which an index of levels does not have: leave parents= out, or "
+            "search a coarser level"
         )
     if way == "section" and "section" not in searcher.levels:
         raise ValueError(

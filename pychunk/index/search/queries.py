@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._util.counting import counted
 from ..._util.lazy_imports import LazyModule
 from .. import argument_checks
 from ..dense import token_coverage
@@ -150,8 +151,8 @@ class Queries:
             return None
         if self.encoder is None:
             raise ValueError(
-                f"the index was created without an encoder (encoder=None); got {len(texts):,} texts without vectors: "
-                "pass vectors as queries, or the pair (texts, vectors)"
+                f"the index was created without an encoder (encoder=None); got {counted(len(texts), 'text')} "
+                "without vectors: pass vectors as queries, or the pair (texts, vectors)"
             )
         found: F32 = self.encoder.encode_queries(texts, threads=self.threads)
         return found

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._util.counting import counted
 from .. import argument_checks
 from ..scoring.subqueries import Subquery
 
@@ -186,7 +187,7 @@ def _answer(rewrite: Any, answers: Sequence[Any] | Exception | None, row: int, t
     failed = f"the stage rewrite failed for query {row} ({text!r:.80})"
     if answers is not None:
         if isinstance(answers[row], Exception):
-            raise RuntimeError(f"{failed}: {answers[row]}{remedy}") from answers[row]
+            raise RuntimeError(f"{failed}: {str(answers[row]).removesuffix('.')}{remedy}") from answers[row]
         return answers[row]
     try:
         return rewrite(text)
@@ -200,11 +201,14 @@ def _asked_together(rewrite: Any, texts: Sequence[str], remedy: str) -> Sequence
         answers = list(rewrite(list(texts)))
     except Exception as error:
         rows = f"queries 0 to {len(texts) - 1}" if len(texts) > 1 else "query 0"
-        failed = RuntimeError(f"the stage rewrite failed for {rows}: {error!r}{remedy}")
+        failed = RuntimeError(f"the stage rewrite failed for {rows}: {type(error).__name__}: {error}{remedy}")
         failed.__cause__ = error
         return failed
     if len(answers) != len(texts):
-        return ValueError(f"the stage rewrite gave {len(answers)} answers for {len(texts)} queries: return one each")
+        return ValueError(
+            f"the stage rewrite gave {counted(len(answers), 'answer')} for {counted(len(texts), 'query', 'queries')}: "
+            "return one for each"
+        )
     return answers
 
 
@@ -239,7 +243,8 @@ def _probes(row: int, text: str, answer: Any) -> list[Subquery]:
         real = isinstance(probe.weight, (int, float)) and math.isfinite(probe.weight) and probe.weight > 0
         if not real:
             raise ValueError(
-                f"the stage rewrite must give weights above 0; for query {row} ({text!r:.80}) it gave {probe.weight!r}"
+                f"the stage rewrite must give finite weights above 0; for query {row} ({text!r:.80}) it gave "
+                f"{probe.weight!r}"
             )
         if (probe.text and probe.text.strip()) or probe.terms is not None or probe.vector is not None:
             found.append(probe)

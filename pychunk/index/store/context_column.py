@@ -59,8 +59,8 @@ def marked(table: pa.Table) -> pa.Table:
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise ValueError(
-            f"the column 'context' of a chunk table must not be null; {column.null_count} are, row {row} first: a "
-            "chunk without context has the empty string"
+            f"the column 'context' of a chunk table must not be null; got {column.null_count:,} null in all, first in "
+            f"row {row}: write the empty string for a chunk without context"
         )
     own = pa.field(CONTEXT, pa.large_string(), metadata=_MARK)
     return table.set_column(table.column_names.index(CONTEXT), own, column.cast(pa.large_string()))

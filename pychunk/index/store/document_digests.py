@@ -67,7 +67,7 @@ def of(table: pa.Table, columns: Iterable[str], made_by: Any) -> Digests:
     """
     ids = text_of_ids(_one(table["id"]))
     if ids.null_count:
-        raise ValueError(f"documents must have an id; {ids.null_count} have none: give each an id")
+        raise ValueError(f"documents must have an id; got {ids.null_count:,} without one: give each an id")
     names = sorted(set(columns))
     types = [[name, str(table.schema.field(name).type)] for name in names]
     base = hashlib.sha256(json.dumps([made_by, types], sort_keys=True, default=str).encode())

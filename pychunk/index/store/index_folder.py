@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from ..._util.durable_files import remove, whole_file
 from ..._util.folder_lock import FolderLock
+from ..._util.truncation import whole_words
 from ..files import block_checksums
 from ..files.block_checksums import Blocks, damaged
 from .manifest_values import OWN, fault
@@ -144,9 +145,11 @@ class Store:
             raise ValueError(f"{self.folder} {lacks}: make an index with pychunk index, or Index.create")
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            schema = manifest["schema"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(damaged(path, f"{error!s:.80}")) from error
+        except (ValueError, RecursionError) as error:
+            raise ValueError(damaged(path, whole_words(str(error), 80))) from error
+        if not isinstance(manifest, dict) or "schema" not in manifest:
+            raise ValueError(damaged(path, "'schema' is missing" if isinstance(manifest, dict) else "it is no object"))
+        schema = manifest["schema"]
         if isinstance(schema, int) and schema > SCHEMA:
             raise ValueError(
                 f"{path} was written by pychunk {manifest.get('pychunk')!s:.40} (index version {schema!s:.20}; this "
@@ -213,9 +216,10 @@ class Store:
         file, (size, value) = self.folder / name, known
         if not file.is_file():
             raise ValueError(f"{file} is missing: restore it from a copy, or build the index again")
-        if file.stat().st_size != size or (verify and checksum(file)[1] != value):
-            found = file.stat().st_size
-            raise ValueError(damaged(file, f"its size or checksum is wrong: it has {found:,} of {size:,} bytes"))
+        if (found := file.stat().st_size) != size:
+            raise ValueError(damaged(file, f"it has {found:,} bytes, not {size:,}"))
+        if verify and (own := checksum(file)[1]) != value:
+            raise ValueError(damaged(file, f"its checksum is {own}, not {value}"))
         if verify:
             self._whole.add((name, value))
 
@@ -223,8 +227,8 @@ class Store:
         file = self.folder / name
         try:
             found = headers(file)
-        except (OSError, pa.ArrowException):
-            found = -1
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(damaged(file, "its headers cannot be read")) from error
         if found != expected:
             raise ValueError(damaged(file, f"its headers have the checksum {found}, not {expected}"))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..._engine.data.columns import COLUMNS
+from ..._util.counting import counted
 from ...levels.level_names import LEVELS
 from . import proposition_column
 from .context_column import CONTEXT
@@ -47,8 +48,8 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
             ) from error
         if documents is not None and len(column) != documents:
             raise ValueError(
-                f"metadata {name!r} must have one value for each of the {documents} documents of the chunks; got "
-                f"{len(column)}"
+                f"metadata {name!r} must have one value for each document of the chunks; got "
+                f"{counted(len(column), 'value')} for {counted(documents, 'document')}"
             )
         if len(document) and document.max() >= len(column):
             raise ValueError(

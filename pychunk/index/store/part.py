@@ -375,8 +375,10 @@ class Part:
         wrong = (parent >= chunk) | (parent < -1) | (size < 1) | (size > most) | (chunk < 0) | (chunk > most)
         if wrong.any():
             row = int(wrong.argmax())
-            found = f"chunk {chunk[row]} has the parent {parent[row]}, which must be before it, and {size[row]} chunks"
-            raise ValueError(damaged(self.blocks[CHUNKS].path, f"{found} in its subtree"))
+            found = f"chunk {chunk[row]} has the parent {parent[row]}, which must be before it"
+            if not 0 <= chunk[row] <= most or -1 <= parent[row] < chunk[row]:
+                found = f"row {row} has the chunk_index {chunk[row]} and the subtree {size[row]}"
+            raise ValueError(damaged(self.blocks[CHUNKS].path, found))
 
     def checked(self, names: Iterable[str], row: int) -> Callable[[int], None]:
         """Check the columns of the record batch that contains a row, except for the bytes of its texts.

@@ -132,8 +132,8 @@ def test_hits_of_several_levels_hold_no_character_twice(tmp_path) -> None:
     [
         ("section", "no level 'section' in this index; name one of sentence, 16, document"),
         (("document", "sentence"), "finer first, in the order sentence, 16, document; got document, sentence"),
-        (("sentence",), "one level, or the finest and the coarsest"),
-        (True, "one level, or the finest and the coarsest"),
+        (("sentence",), "one level, or a pair of the finest and the coarsest"),
+        (True, "one level, or a pair of the finest and the coarsest"),
     ],
 )
 def test_levels_that_a_search_refuses(levels: object, says: str, tmp_path) -> None:

@@ -216,7 +216,7 @@ def test_what_is_refused(index: pychunk.Index, tmp_path: Path) -> None:
         load(7)
     with pytest.raises(ValueError, match="pass one of them"):
         index.search("Who?", ranking=Ranking(planner="rules", levels="sentence"))
-    with pytest.raises(ValueError, match="one plan for each of 2 queries; got 1"):
+    with pytest.raises(ValueError, match="one plan for each query; got 1 plan for 2 queries"):
         index.search(["Who?", "Why?"], ranking=Ranking(planner=index.plan(["Who?"])))
     with pytest.raises(
         ValueError, match=r"reads the texts of queries; got vectors alone: pass the pair \(texts, vectors\)"

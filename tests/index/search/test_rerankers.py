@@ -55,7 +55,7 @@ def test_rerank_refuses_a_model_for_something_else(
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(PETS))
         for model in ("static", tiny_pairs, tiny_encoder, "nowhere"):
-            with pytest.raises(ValueError, match=r"rerank: .*pass a cross-encoder for relevance \(pychunk export"):
+            with pytest.raises(ValueError, match=r"rerank: .*pass .*'features', 'logprob', 'listwise', or a function"):
                 index.search("x", stages=Rerank(model))
     with pytest.raises(ValueError, match="holds a model for relevance; one for pairs is needed here"):
         pychunk.segment(PETS, "nsp", encoder=tiny_reranker)
@@ -116,7 +116,7 @@ def _fails(queries: Sequence[str], hits: Sequence[Sequence[Hit]]) -> list[list[f
     [
         (_nan, ValueError, r"the stage rerank \(_nan\) gave nan for query 1, hit 2 \(row \d+ of the index\)", False),
         (_fails, RuntimeError, r"the stage rerank \(_fails\) failed: OSError: the service is away", True),
-        (lambda queries, hits: [[1.0]], ValueError, r"\(<lambda>\) gave scores for 1 queries; there are 2", True),
+        (lambda queries, hits: [[1.0]], ValueError, r"\(<lambda>\) gave scores for 1 of 2 queries", True),
         (
             lambda queries, hits: [[0.0] * len(hits[0]), [1.0]],
             ValueError,

@@ -125,7 +125,7 @@ def test_an_index_of_before_opens_and_answers_as_before(tmp_path: Path, monkeypa
 def test_contexts_that_are_no_text_are_refused(tmp_path: Path) -> None:
     table = chunks_of(TEXTS).table
     with Index.create(tmp_path / "x") as index:
-        with pytest.raises(ValueError, match=r"'context' .* must not be null; 1 are, row 2 first"):
+        with pytest.raises(ValueError, match=r"'context' .* must not be null; got 1 null in all, first in row 2"):
             index.add(table.append_column("context", pa.array(["a", "b", None, "d"])))
         with pytest.raises(ValueError, match=r"'context' .* of type int64: cast it, or give the column another name"):
             index.add(table.append_column("context", pa.array([1, 2, 3, 4])))
