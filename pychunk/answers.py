@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ._util.counting import counted
 from .index.options import Rerank, Rewrite
 from .index.search.assembly import AssembledText, Part, assemble
 from .index.search.hit_pages import pages_text
@@ -166,7 +167,8 @@ def from_hits(
     texts, given = _asked(questions, options)
     if len(hits) != len(texts):
         raise ValueError(
-            f"there are {len(texts)} questions and {len(hits)} lists of hits; there must be one list for each question"
+            f"there must be one list of hits for each question; got {counted(len(hits), 'list')} for "
+            f"{counted(len(texts), 'question')}"
         )
     return _answers(Answerer(llm), texts, given, hits, words, strict)
 
@@ -189,8 +191,8 @@ def _answers(
         one = known.get(row, CitedAnswer(fault="nothing was found"))
         if strict and one.fault and not ask.llm.dry_run:
             raise RuntimeError(
-                f"the stage answer failed for question {row} ({text!r:.80}): {one.fault}; pass strict=False to get "
-                "the other answers"
+                f"the stage answer failed for question {row} ({text!r:.80}): {one.fault.removesuffix('.')}; pass "
+                "strict=False to get the other answers"
             )
         parts, readings = assembled[row].parts, assembled[row].readings
         named = tuple(part for number in one.sources for part in readings[number - 1].parts)
@@ -214,7 +216,8 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
             raise ValueError("options are given twice: in pairs with the questions, and by options=; leave out one")
         if len(given) != len(texts):
             raise ValueError(
-                f"options must be one list for each question: there are {len(texts)} questions, and {len(given)} lists"
+                f"options must hold one list for each question; got {counted(len(given), 'list')} for "
+                f"{counted(len(texts), 'question')}"
             )
     for row, (text, each) in enumerate(zip(texts, given, strict=True)):
         if not isinstance(text, str) or not text.strip():
@@ -223,7 +226,10 @@ def _asked(questions: Any, options: Sequence[Any] | None) -> tuple[list[str], li
             continue
         bare = [] if isinstance(each, str) else [one for one in each if isinstance(one, str) and one.strip()]
         if not 2 <= len(bare) == len(list(each)) <= len(LETTERS):
-            raise ValueError(f"options of question {row} must be 2 to {len(LETTERS)} texts; got {each!r:.80}")
+            got = f"{len(each)} options" if len(each) > len(LETTERS) else f"{each!r:.80}"
+            raise ValueError(
+                f"options of question {row} must be a list of 2 to {len(LETTERS)} texts, none of them blank; got {got}"
+            )
         given[row] = tuple(bare)
     return texts, given
 

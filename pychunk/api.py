@@ -183,7 +183,7 @@ def segment_levels(
 
     for name in ("metadata_columns", "progress"):
         if name in options:
-            raise ValueError(f"segment_levels() takes no {name}=, which only segment() accepts; leave it out")
+            raise ValueError(f"segment_levels() takes no {name}=, which segment() accepts; leave it out")
     common = {
         "encoder": encoder,
         "max_tokens": max_tokens,

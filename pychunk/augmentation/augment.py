@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from .._engine.arrow import compute as pc
 from .._engine.arrow import with_current_names
+from .._util.counting import counted
 from ..chunks.batch import ChunkBatch
 from ..defaults import CONTEXTS
 from ..inputs.inputs import Inputs
@@ -171,7 +172,7 @@ def _way_of(how: Any, options: Mapping[str, Any], llm: LLM | None) -> ContextSou
     usual = WAYS[name]
     for key, value in said.items():
         if key not in usual:
-            known = f"its options are {', '.join(usual)}" if usual else "it has none, so leave it out"
+            known = f"choose from {', '.join(map(repr, usual))}" if usual else "it has none, so leave it out"
             raise ValueError(f"augment: {name} has no option {key!r}: {known}")
         said[key] = _whole(name, key, value)
     made = ContextSource(name, {**usual, **said})
@@ -315,8 +316,8 @@ def _of_chunks(name: str, values: Any, documents: Documents) -> Any:
     column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
     if len(column) != len(documents):
         raise ValueError(
-            f"augment: the column {name!r} must have a value for each of the {len(documents)} documents that have "
-            f"chunks; got {len(column)}"
+            f"augment: the column {name!r} must have one value for each document that has chunks; got "
+            f"{counted(len(column), 'value')} for {counted(len(documents), 'document')}"
         )
     return column.take(pa.array(documents.of_chunks))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from .._util.counting import counted
 from .chunk_documents import Document, Documents
 
 #: The number of documents in one call of the function: enough for a model to process together, and few enough that an
@@ -67,7 +68,7 @@ def _made(own: list[Document], function: Callable[[list[Document]], Any], stage:
         raise ValueError(f"{stage} must return a list with a string for each of {_named(own)}; got {made!r:.80}")
     made = list(made)
     if len(made) != len(own):
-        raise ValueError(f"{stage} returned {len(made)} values for {_named(own)}; expected one for each")
+        raise ValueError(f"{stage} returned {counted(len(made), 'value')} for {_named(own)}; expected one for each")
     return [each for document, value in zip(own, made, strict=True) for each in _of(document, value, stage)]
 
 
@@ -91,7 +92,8 @@ def _of(document: Document, value: Any, stage: str) -> list[str]:
     own = list(value)
     if len(own) != count:
         raise ValueError(
-            f"{stage} returned {len(own)} strings for the {count} chunks of {where}; expected one for each"
+            f"{stage} returned {counted(len(own), 'string')} for {counted(count, 'chunk')} of {where}; expected one "
+            "for each"
         )
     for chunk, each in enumerate(own):
         if not isinstance(each, str):

@@ -78,6 +78,7 @@ def _figures(entry: dict[str, Any]) -> Timings:
             "cpu, wall, calibration and waiting must have one number for each round, got "
             f"{', '.join(str(len(values)) for values in columns.values())}"
         )
-    if min(min(columns[name]) for name in ("cpu", "wall", "calibration")) <= 0:
-        raise ValueError("times must be positive")
+    least = min(min(columns[name]) for name in ("cpu", "wall", "calibration"))
+    if least <= 0:
+        raise ValueError(f"times must be above 0, got {least:g}")
     return Timings(**columns)

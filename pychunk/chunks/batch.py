@@ -16,6 +16,7 @@ import pyarrow as pa
 from .._engine.arrow import few_strings, masked, primitive, python_values, strings, vectors
 from .._engine.data.columns import COLUMNS, ChunkFields
 from .._engine.data.ragged import offsets_of
+from .._util.counting import counted
 from .._util.lazy_imports import by_name
 from .._util.reprs import one_line
 from ..defaults import SEARCH
@@ -209,9 +210,9 @@ class ChunkBatch:
         kinds = {"vector": "chunk", "sentences": "sentence"}
         held = [kind for column, kind in kinds.items() if column in self.table.column_names]
         holding = f", with {' and '.join(held)} vectors" if held else ""
-        errors = f", {_counted(len(self.errors), 'row')} left out" if self.errors else ""
-        documents = _counted(self.documents, "document")
-        return f"<ChunkBatch: {_counted(len(self), 'chunk')} of {documents}{by}{holding}{errors}>"
+        errors = f", {counted(len(self.errors), 'row')} left out" if self.errors else ""
+        documents = counted(self.documents, "document")
+        return f"<ChunkBatch: {counted(len(self), 'chunk')} of {documents}{by}{holding}{errors}>"
 
     def __iter__(self) -> Iterator[Chunk]:
         return _chunks_of(self.table)
@@ -317,11 +318,13 @@ class ChunkBatch:
     def _of(self, document: int | None) -> Iterator[Chunk]:
         """Return the chunks of one document."""
         if document is None:
-            if self.documents != 1:
+            if self.documents > 1:
                 raise ValueError(
                     f"{self!r} holds several documents: pass the row of one as document=, from {self.first_document}"
                 )
             document = self.first_document
+        if not self.documents:
+            raise ValueError(f"{self!r} holds no documents to take chunks from: segment at least one")
         if not self.first_document <= document < self.first_document + self.documents:
             last = self.first_document + self.documents - 1
             raise ValueError(f"document must be a row from {self.first_document} to {last}; got {document}")
@@ -424,7 +427,9 @@ class ChunkBatch:
                 "of text): pass texts="
             )
         if len(held) != self.documents:
-            raise ValueError(f"texts must be the {self.documents} documents of these chunks; got {len(held)}")
+            raise ValueError(
+                f"texts must be the documents of these chunks, {self.documents:,} in number; got {len(held):,}"
+            )
         values = (value for part in held.texts for value in part.to_pylist())
         return by_name("pychunk.chunks.removed_table", "with_text")(self.removed, values, self.first_document)
 
@@ -476,13 +481,12 @@ class ChunkBatch:
         return polars.from_arrow(self.table)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
     made = _open_chunk()
     names = set(table.column_names)
+    needed = [field.name for field in fields(ChunkFields) if field.metadata and field.default is MISSING]
+    if lacking := [name for name in needed if name not in names]:
+        raise ValueError(f"these chunks lack the column {lacking[0]!r}: add it to their table, or read .table instead")
     kept = [name for name in table.column_names if name not in _OWN]
     for batch in table.to_batches(max_chunksize=1024):
         columns: list[Iterable[Any]] = [

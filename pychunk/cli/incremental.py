@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from .._engine.arrow import primitive
 from .._engine.data.columns import COLUMNS
+from .._util.counting import counted
 from ..index.add_result import AddResult
 from ..index.index import Index
 from ..index.store import context_column, document_digests, proposition_column
@@ -25,7 +26,7 @@ from ..io import Source
 from ..io.files import SourceFile, scheme_of, unwritable
 from ..segmenter import Segmenter
 from .file_cache import OF_ONE_DOCUMENT, FileCache, mark
-from .shared.console import counted, say
+from .shared.console import say
 
 #: The columns that only readers of structured documents make, and that segmentation reads.
 _OF_PARSERS = ("blocks", "removed", "page_starts")

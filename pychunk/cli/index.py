@@ -14,6 +14,7 @@ import typer
 
 from .._engine.arrow import with_current_names
 from .._engine.data.columns import current_names
+from .._util.counting import counted
 from .._util.durable_files import remove
 from .._util.urls import named, parameters
 from ..index import chunk_tables
@@ -31,7 +32,7 @@ from . import file_cache
 from .incremental import Changes
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import InputProgress, SkippedDocuments, progress_bar, rate_of, refuse, segmented
-from .shared.console import counted, say, sized
+from .shared.console import say, sized
 from .shared.errors import readable_errors
 from .shared.option_groups import given_in, with_groups
 from .shared.outputs import check_folder

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import TaskID
 
+from .._util.counting import counted
 from ..ingest import IngestError, Report, ingest
 from ..ingest.dead_letters import NAME as LETTERS
 from ..ingest.run import Progress
@@ -21,7 +22,7 @@ from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import NullProgress, progress_bar, rate_in, rate_of, tell_ignored
-from .shared.console import counted, errors, say, sized
+from .shared.console import errors, say, sized
 from .shared.errors import readable_errors
 from .shared.option_groups import with_groups
 from .shared.segment_options import ContextOptions, Kind, ReaderOptions, SegmentOptions, Vectors

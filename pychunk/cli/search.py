@@ -14,12 +14,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from .._util.counting import counted
 from ..defaults import SEARCH
 from ..index.index import Index
 from ..index.options import Expansion, Ranking, Rerank, Rewrite, Stage
 from ..index.search.hit_pages import pages_text
 from ..index.search.hits import DocumentHits, Hit
-from .shared.console import counted, say
+from .shared.console import say
 from .shared.errors import readable_errors
 
 _PLAIN = re.compile(r"\s*([^\s()=<>!,'\"]+)\s*==?\s*([^\s(),'\"]+|'[^']*'|\"[^\"]*\")\s*")

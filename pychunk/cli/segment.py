@@ -11,13 +11,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from .._util.counting import counted
 from ..chunks.batch import ChunkBatch
 from ..io import KINDS, writers
 from ..io.duplicate_ids import DuplicateIds
 from ..segmenter import Segmenter
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import InputProgress, SkippedDocuments, documents, progress_bar, rate_of, refuse, segmented
-from .shared.console import counted, say
+from .shared.console import say
 from .shared.errors import readable_errors
 from .shared.option_groups import with_groups
 from .shared.outputs import Overwrite, check_output

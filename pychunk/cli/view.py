@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from .._util.counting import counted
 from ..chunks.provenance import BatchProvenance
 from ..inputs.document_columns import arguments_of
 from ..inputs.inputs import Inputs
@@ -17,7 +18,7 @@ from ..io import KINDS
 from ..segmenter import Segmenter
 from ..view import Pages
 from .shared.batches import SkippedDocuments, documents, refuse
-from .shared.console import counted, errors, say
+from .shared.console import errors, say
 from .shared.errors import readable_errors
 from .shared.option_groups import with_groups
 from .shared.outputs import Overwrite, check_output

@@ -88,6 +88,14 @@ def method_of(given: Any, options: Mapping[str, Any], name: str) -> tuple[Any, d
     return given, left
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2
+
+
 def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]:
     """Return the chunks that a function made of a text, as their texts or as (start, end) in characters.
 
@@ -95,9 +103,9 @@ def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]
         ValueError: The function returned neither.
     """
     found = list(made)
-    if all(isinstance(each, str) for each in found):
+    if all(map(_is_text, found)):
         return found
-    if all(isinstance(each, (tuple, list)) and len(each) == 2 for each in found):
+    if all(map(_is_pair, found)):
         spans = [(int(start), int(end)) for start, end in found]
         wrong = next((each for each in spans if not 0 <= each[0] <= each[1] <= len(text)), None)
         if wrong is None:
@@ -106,8 +114,10 @@ def pieces(made: Any, text: str, name: str) -> list[str] | list[tuple[int, int]]
             f"{name}: chunk {wrong} is not in a text of {len(text)} characters; return (start, end) with "
             f"0 <= start <= end <= {len(text)}"
         )
+    first = next((test for test in (_is_text, _is_pair) if test(found[0])), _is_text)
+    wrong = next(each for each in found if not first(each))
     raise ValueError(
-        f"{name} must return the texts of chunks, or the (start, end) of each in characters; got {found[0]!r:.80}"
+        f"{name} must return the texts of chunks, or the (start, end) of each in characters; got {wrong!r:.80}"
     )
 
 
@@ -149,7 +159,7 @@ class Model:
         vectors = np.asarray(encode(list(texts)), np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise ValueError(
-                f"{self._name} must return finite numbers [{len(texts)}, d] for {len(texts)} texts; got shape "
+                f"{self._name} must return a row of finite numbers for each text, [{len(texts)}, d]; got shape "
                 f"{vectors.shape}{'' if np.isfinite(vectors).all() else ' with NaN or infinity'}"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -15,6 +15,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from .._util.counting import counted
 from .measures import answer_containment
 
 Span = tuple[int, int]
@@ -299,8 +300,8 @@ def unlp(folder: str | Path, limit: int | None = None, *, pdf: bool = False) -> 
             )
         if not 1 <= page <= len(starts[document]):
             raise ValueError(
-                f"questions.csv row {number}: Page_Num is {page}, but {row['Doc_ID']} has pages 1 to "
-                f"{len(starts[document])}; correct Page_Num"
+                f"questions.csv row {number}: Page_Num must be from 1 to {len(starts[document])}, the number of pages "
+                f"of {row['Doc_ID']}; got {page}"
             )
         begin = starts[document][page - 1]
         right = row.get("Correct_Answer")
@@ -468,8 +469,8 @@ def questions_of(
         if any(name in known for name in named):
             name = next(name for name in named if name not in known)
             raise ValueError(
-                f"{file}: document {name!r:.80} is not an id in {beside}, though others are: correct the id, or name "
-                "another file with --documents"
+                f"{file}: document {name!r:.80} is not an id in {beside}, though others are: correct the id, or pass "
+                "documents= with the file that has all of them"
             )
     if documents is None or isinstance(documents, tuple):
         return questions_from(rows, file.stem, documents, limit)
@@ -533,7 +534,7 @@ def questions_from(
         document = -1
         if documents is None:
             if not isinstance(key, str):
-                raise ValueError(f"{at}: 'document' must be the text, or an id of --documents FILE; got {key!r:.80}")
+                raise ValueError(f"{at}: 'document' must be the text; got {key!r:.80} (for ids, pass documents=)")
             document = places.setdefault(key, len(texts))
             if document == len(texts):
                 ids.append(str(document))
@@ -543,8 +544,8 @@ def questions_from(
                 source = where or "the documents"
                 first = ", ".join(repr(each)[:30] for each in ids[:3])
                 raise ValueError(
-                    f"{at}: document {str(key)!r:.80} is not an id in {source}; name one of these {len(ids)}: {first}"
-                    f"{' ...' if len(ids) > 3 else ''}"
+                    f"{at}: document {str(key)!r:.80} is not an id in {source}; choose from {first}"
+                    f"{f' ... ({len(ids):,} ids)' if len(ids) > 3 else ''}"
                 )
             document = places[str(key)]
         answers, spans, wrong = _answers_of(row, texts[document] if document >= 0 else None, at)
@@ -599,7 +600,9 @@ def _spans_of(row: Mapping[str, Any], text: str | None, at: str) -> tuple[Span, 
         for each in given
     )
     if not pairs or text is None or any(not 0 <= begin < end <= len(text) for begin, end in given):
-        has = "no document" if text is None else f"a document of {len(text)} characters"
+        if text is None:
+            raise ValueError(f"{at}: 'spans' need a document; got {row['spans']!r:.80} without one: add 'document'")
+        has = f"a document of {counted(len(text), 'character')}"
         raise ValueError(
             f"{at}: 'spans' must be pairs of the first character and the one after the last, in {has}; "
             f"got {row['spans']!r:.80}"
@@ -658,10 +661,13 @@ def _json_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, An
                     raise ValueError(f"{file} line {number} is not JSON: {error}; correct the line") from None
                 if not isinstance(row, dict) or not needed <= set(row):
                     got = f"the keys {sorted(row)}" if isinstance(row, dict) else f"a {type(row).__name__}"
-                    raise ValueError(
-                        f"{file} line {number} must be a JSON object with the keys {sorted(needed)}; got {got!s:.200}"
-                    )
+                    keys = f"key{'s' * (len(needed) > 1)} {', '.join(map(repr, sorted(needed)))}"
+                    raise ValueError(f"{file} line {number} must be a JSON object with the {keys}; got {got!s:.200}")
                 yield number, row
+
+
+#: What to do about a quote that a CSV file must not have where it is.
+_QUOTES = 'inside a quoted field, write each quote twice ("")'
 
 
 def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -683,14 +689,18 @@ def _csv_rows(file: Path, needed: set[str]) -> Iterator[tuple[int, dict[str, str
                     if None in row or None in row.values():
                         more = len(row.get(None) or ())
                         held = sum(value is not None for key, value in row.items() if key is not None) + more
+                        named = len(reader.fieldnames or [])
+                        mend = "put a field that has a comma in double quotes"
+                        if held < named:
+                            mend = f"add the missing field{'s' * (named - held > 1)}"
                         raise ValueError(
-                            f"{file}: row {number}, which ends in line {reader.line_num}, has {held} fields, but the "
-                            f"header has {len(reader.fieldnames or [])}: put a field that has a comma in double quotes"
+                            f"{file}: row {number}, which ends in line {reader.line_num}, has "
+                            f"{counted(held, 'field')}, but the header has {named}: {mend}"
                         )
                     yield number, row
             except csv.Error as error:
-                raise ValueError(
-                    f'{file}, line {reader.line_num + 1}: {error}: inside a quoted field, write each quote twice ("")'
-                ) from None
+                ended = "unexpected end" in str(error)
+                mend = "a quoted field is not closed, so add its closing quote" if ended else _QUOTES
+                raise ValueError(f"{file}, line {reader.line_num + 1}: {error}: {mend}") from None
     finally:
         csv.field_size_limit(longest)

@@ -424,8 +424,8 @@ def _nowhere(data: Dataset) -> list[str]:
     said = f"question {lost[0] + 1}, {first.text!r:.60}: {first.answers[0]!r:.60} is not in {where}"
     if len(lost) == count:
         raise ValueError(
-            f"none of {count} questions has an answer in its document, so no chunk can contain one; {said}. If "
-            "'document' contains ids, name the file of their texts with --documents"
+            f"no question has an answer in its document, so no chunk can contain one: {said} (the first of {count:,}). "
+            "Correct the answers or documents. If 'document' contains ids, pass documents= with the file of their texts"
         )
     have = "1 question has" if len(lost) == 1 else f"{len(lost)} questions have"
     return [

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.counting import counted
 from .._util.pipeline import Pipeline
 from .._util.urls import named, parameters
 from ..chunks.batch import ChunkBatch
@@ -225,7 +226,11 @@ def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
     bad = damage(report.folder, manifest.shards, hashes=resume)
     report.damaged = [f"{shard.name}: {why}" for shard, why in bad]
     if bad and not resume:
-        raise ValueError(f"{report.folder / report.damaged[0]}; pass --resume (resume=True) to write the shard again")
+        shard, why = bad[0]
+        raise ValueError(
+            f"{report.folder / shard.name}{':' * why.startswith('its')} {why}; pass --resume (resume=True) to write "
+            "the shard again"
+        )
     return [shard for shard, _ in bad]
 
 
@@ -420,8 +425,8 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
         )
     if not manifest.complete and not resume:
         raise ValueError(
-            f"{folder} holds an unfinished run of {len(manifest.shards)} shards: go on with --resume (resume=True), or "
-            "remove the folder"
+            f"{folder} holds an unfinished run of {counted(len(manifest.shards), 'shard')}: go on with --resume "
+            "(resume=True), or remove the folder"
         )
     return manifest
 

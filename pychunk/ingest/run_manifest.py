@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._util.durable_files import whole_file
+from .._util.truncation import whole_words
 from .run_folder import REMOVED, SUMMARIES, aside
 
 NAME = "_manifest.json"
@@ -94,13 +95,16 @@ class Manifest:
             return None
         try:
             said = json.loads(path.read_bytes().decode(errors="surrogateescape"))
+            if not isinstance(said, dict):
+                raise TypeError("it is no object")
             schema = int(said.pop("schema"))
             if schema == SCHEMA:
                 shards = [Shard(**shard) for shard in said.pop("shards")]
                 return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            why = f"it lacks {error}" if isinstance(error, KeyError) else whole_words(str(error), 80)
             raise ValueError(
-                f"{path} is damaged ({error!s:.80}). Restore it from a copy, or ingest into another folder"
+                f"{path} is damaged ({why}). Restore it from a copy, or ingest into another folder"
             ) from error
         raise ValueError(f"{path} is of version {schema}; this pychunk reads {SCHEMA}. Use the pychunk that wrote it")
 

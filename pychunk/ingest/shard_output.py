@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -195,9 +196,11 @@ class Output:
         self._at, self._letters, self._text_bytes, self._blank, self._dropped = ended, [], 0, 0, 0
         return ShardResult(shard, files, lines)
 
-    def unfinished(self, error: OSError, remedy: str = "Fix the cause (make room), then go on") -> IngestError:
+    def unfinished(self, error: OSError, remedy: str = "") -> IngestError:
         """Return the error that ends a run which can be resumed."""
         count = len(self.manifest.shards)
+        causes = {errno.ENOSPC: "Make room on the disk", errno.EDQUOT: "Make room", errno.EIO: "Check the disk"}
+        remedy = remedy or f"{causes.get(error.errno or 0, 'Fix the cause')}, then go on"
         return IngestError(
             f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} complete. {remedy} with "
             "--resume (resume=True)"

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import few_strings, flat_text
+from .._util.counting import counted
 from .value_columns import (
     Columns,
     are_uuids,
@@ -150,7 +151,7 @@ class TextBatch:
             row += len(chunk)
         if errors and on_error == "raise":
             row_number, reason = errors[0]
-            more = f" ({len(errors) - 1} more rows cannot be used)" if len(errors) > 1 else ""
+            more = f" ({counted(len(errors) - 1, 'more row')} cannot be used)" if len(errors) > 1 else ""
             kind = TypeError if "must be str" in reason else ValueError
             raise kind(f"row {row_number}: {reason}{more}; fix it or pass on_error='skip'")
         made = TextBatch(texts, None, errors, table)
@@ -256,8 +257,8 @@ def _column(table: pa.Table | PandasColumns | MappedColumns, column: str | None)
         candidates = strings or bare  # A frame without rows often has no types either.
         column = the_text(candidates, [*names, *candidates], listing)
     elif column not in table.column_names:
-        remedy = "; name one of them" if names else ""
-        raise ValueError(f"column {column!r} is not there; the string columns are: {listing}{remedy}")
+        remedy = "name one of them" if names else "add a column of strings"
+        raise ValueError(f"column {column!r} is not there; the string columns are: {listing}; {remedy}")
     values = only_column(table, column, "column")
     if isinstance(table, pa.Table) and column not in names and not pa.types.is_null(values.type):
         raise TypeError(f"column {column!r} must hold strings, got {values.type}; the string columns are: {listing}")

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from .._engine import native
+from .._util.counting import counted
 from ..api import segment
 from ..chunks.batch import ChunkBatch
 from ..inputs import RowError, TextBatch
@@ -173,7 +174,7 @@ class BlockSegmenter:
         name = (
             f"row {first + row} of a block" if self.ids is None else f"id {documents.column(self.ids)[row].as_py()!r}"
         )
-        more = f" ({len(errors) - 1} more rows)" if len(errors) > 1 else ""
+        more = f" ({counted(len(errors) - 1, 'more row')} cannot be used)" if len(errors) > 1 else ""
         if self.on_error == "raise":
             raise ValueError(f"{name}: {reason}{more}; fix it or pass on_error='skip' or 'row'")
         if self.on_error == "skip":

@@ -58,10 +58,11 @@ def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mappin
     for name, key in wanted_columns(made.method.wants, shared, keys).items():
         missing = [row for row, metadata in enumerate(metadatas) if key not in metadata]
         if missing:
-            keys_there = ", ".join(map(str, metadatas[missing[0]])) or "none"
+            keys_there = ", ".join(map(str, metadatas[missing[0]]))
+            has = f"its keys are {keys_there:.200}" if keys_there else "it has no keys"
             raise ValueError(
-                f"{name}={key!r}: document {missing[0]} has no such key in its metadata; its keys are "
-                f"{keys_there:.200}: add the key, or name one that all documents have"
+                f"{name}={key!r}: document {missing[0]} has no such key in its metadata; {has}: add the key, or name "
+                "one that all documents have"
             )
         found[name] = [metadata[key] for metadata in metadatas]
     return found

@@ -61,7 +61,7 @@ def find(path: str) -> list[SourceFile]:
         names = urls.named((file.path for file in found), path.hides)
         found = [file._replace(path=name) for file, name in zip(found, names, strict=True)]
     if not found:
-        raise FileNotFoundError(f"{path}: no such file, or a folder without files")
+        raise FileNotFoundError(f"{path}: no such file, or a folder without files; correct the path")
     return sorted(_without_notes(found))
 
 

@@ -172,7 +172,10 @@ def _recognised(path: str) -> str:
     why = why_unread(path, head)
     if is_plain(why):
         return "text"
-    raise ValueError(f"{path}: unknown kind of file ({why}); pass kind=, one of {', '.join(KINDS)}")
+    raise ValueError(
+        f"{path}: unknown kind of file ({why}); leave it out, or if it is one of these kinds, pass kind=, "
+        f"one of {', '.join(KINDS)}"
+    )
 
 
 def _sniffed(path: str) -> str | None:

@@ -638,7 +638,8 @@ def _check_kept(metadata_columns: Sequence[str], column: str | None, ids: str | 
     for name, given in (("id", ids), ("text", column), ("file", "")):
         if name in metadata_columns and given not in (None, name):
             raise ValueError(
-                f"metadata_columns: every batch has a column {name!r} of its own: rename the column in the files"
+                f"metadata_columns: every batch has a column {name!r} of its own: leave it out, or rename the column "
+                "in the files"
             )
     for kind in kinds:
         known = [name for name, _ in KINDS[kind].columns]

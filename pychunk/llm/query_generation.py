@@ -30,7 +30,7 @@ class _LLMQueries(DefaultClient):
 
     def __init__(self, llm: LLM | None, weight: float) -> None:
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < float("inf"):
-            raise ValueError(f"weight must be a number above 0; got {weight!r:.80}")
+            raise ValueError(f"weight must be a finite number above 0; got {weight!r:.80}")
         super().__init__(llm)
         self.weight = float(weight)
 

@@ -178,7 +178,9 @@ def check_number(name: str, value: Any, *, low: float = float("-inf"), high: flo
     if number != number:
         raise ValueError(f"{name} must be a number; got {_shown(value)}")
     if not (low <= number <= high and math.isfinite(number)):
-        between = "finite" if (low, high) == (float("-inf"), float("inf")) else f"from {low:g} to {high:g}"
+        between = f"from {low:g} to {high:g}"
+        if (low, high) == (float("-inf"), float("inf")):
+            between = "finite" if isinstance(value, float) else "finite as a 64-bit float"
         raise ValueError(f"{name} must be {between}; got {_shown(value)}")
     return number
 

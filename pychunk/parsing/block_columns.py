@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from .._engine.data.blocks import BLOCK_KINDS, Blocks
 from .._engine.data.ragged import offsets_of
+from .._util.counting import counted
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -142,7 +143,7 @@ def blocks_from_arrow(array: pa.Array | pa.ChunkedArray) -> Blocks:
         raise ValueError(f"a block must not be null, but document {lost} has one that is: leave it out")
     names = {field.name for field in rows.type}
     if missing := {"kind", "start", "end"} - names:
-        raise TypeError(f"blocks must have the fields kind, start and end; {', '.join(sorted(missing))} is missing")
+        raise TypeError(f"blocks must have the fields kind, start and end; missing: {', '.join(sorted(missing))}")
 
     def field(name: str, kind: pa.DataType, least: float | None = None) -> npt.NDArray[Any] | None:
         found = rows.field(name) if name in names else None
@@ -220,7 +221,7 @@ def _matrix(boxes: pa.Array) -> npt.NDArray[np.float32] | None:
     if len(values) != 4 * len(given):
         raise ValueError(
             "the box of a block must be four numbers: left, top, right and bottom; got "
-            f"{len(values)} numbers for {len(given)} boxes"
+            f"{counted(len(values), 'number')} for {counted(len(given), 'box', 'boxes')}"
         )
     out[given] = values.reshape(-1, 4)
     return out

@@ -109,11 +109,17 @@ def _strings(texts: Any) -> pa.LargeStringArray:
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     given = isinstance(texts, pa.Array)
-    array = texts if given else pa.array(texts, pa.large_string())
+    try:
+        array = texts if given else pa.array(texts, pa.large_string())
+    except (pa.ArrowException, TypeError) as error:
+        raise TypeError(f"texts must be a list of strings, one for each document; got {texts!r:.80}") from error
     if array.null_count:
         row = int(np.flatnonzero(array.is_null())[0])
         raise ValueError(f"texts must not be null; document {row} is: pass an empty string for it")
     if given:
-        array = array.cast(pa.large_string())
-        array.validate(full=True)  # this also checks that the text is valid UTF-8
+        try:
+            array = array.cast(pa.large_string())
+            array.validate(full=True)  # this also checks that the text is valid UTF-8
+        except pa.ArrowException as error:
+            raise ValueError(f"texts must be strings in UTF-8 ({error}): decode or remove the others") from error
     return array

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._util.counting import counted
 from .._util.durable_files import whole_file
 from ..encoders.files.bert_weights import BertWeights
 from .student_lessons import Lessons
@@ -185,7 +186,7 @@ def student_of(stored: BertWeights, layers: int) -> Bert:
     The teacher's layers are divided into equal runs, and each layer of the student starts as the last layer of a run.
     """
     if stored.layers % layers:
-        raise ValueError(f"--layers must divide the teacher's {stored.layers}; got {layers}")
+        raise ValueError(f"--layers must divide {stored.layers}, the teacher's number of layers; got {layers}")
     run = stored.layers // layers
     return Bert(stored, range(run - 1, stored.layers, run))
 
@@ -228,7 +229,10 @@ def steps_of(taught: Lessons, plan: Plan) -> list[list[list[int]]]:
     able = np.flatnonzero(np.diff(taught.offsets) >= plan.candidates)
     if not len(able):
         most = int(np.diff(taught.offsets).max(initial=0))
-        raise ValueError(f"no query found {plan.candidates} chunks, but at most {most}; train on more articles")
+        raise ValueError(
+            f"a query must find at least {counted(plan.candidates, 'chunk')}, but the most found was {most}; train on "
+            "more articles"
+        )
     found: list[list[list[int]]] = []
     rounds = 0
     while len(found) < plan.steps:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._engine.data.columns import CUT_REASONS, KINDS
+from .._util.counting import counted
 from .._util.html_page import Page
 from .._util.reprs import quoted
 from ..chunks.batch import ChunkBatch
@@ -58,9 +59,10 @@ class Pages:
         self._bytes += sum(len(text.encode()) for text in texts)
         count = len(self._documents) + len(texts)
         if self._bytes > MOST_BYTES:
+            mend = "pass fewer (on the command line, --limit N)" if count > 1 else "pass a part of it"
             raise ValueError(
-                f"a page shows at most {MOST_BYTES >> 20} MB of text; got {self._bytes / 2**20:,.1f} MB in {count:,} "
-                f"document{'s' * (count > 1)}: {'pass fewer (--limit N)' if count > 1 else 'pass a part of it'}"
+                f"a page shows at most {MOST_BYTES >> 20} MB of text; got {self._bytes / 2**20:,.1f} MB in "
+                f"{counted(count, 'document')}: {mend}"
             )
         units = [Units(text) for text in texts]
         self._units += units

@@ -36,7 +36,7 @@ def test_a_saved_run_comes_back(tmp_path: Path) -> None:
         (lambda found: json.dumps({"format": 1}), "is damaged"),
         (lambda found: json.dumps({**found, "workloads": {"pic": {}}}), "is damaged"),
         (lambda found: json.dumps(found).replace("[1.0, ", "[", 1), "one number for each round"),
-        (lambda found: json.dumps(found).replace("1.0", "0.0"), "times must be positive"),
+        (lambda found: json.dumps(found).replace("1.0", "0.0"), "times must be above 0, got 0"),
     ],
 )
 def test_files_that_cannot_be_used_say_why(tmp_path: Path, change, message: str) -> None:

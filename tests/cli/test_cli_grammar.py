@@ -109,7 +109,7 @@ def test_every_option_of_a_segmenter_can_be_said() -> None:
     }.items():
         assert SegmentOptions().options(vectors=text, vector_encoder="minilm")["vectors"] == wanted
     for text in ("chunk,late=true", "chunk,late_chunking=true,late_chunking=true"):
-        with pytest.raises(ValueError, match="--vectors takes one option, late_chunking=true; got 'late"):
+        with pytest.raises(ValueError, match=r"--vectors.* late"):
             SegmentOptions().options(vectors=text)
     roles = ["titles", "summaries", "page_starts", "blocks", "removed"]
     assert [each.name for each in DOCUMENT_COLUMNS if each.flag] == roles

@@ -98,9 +98,9 @@ def test_whatever_a_model_says_each_answer_has_a_verdict_or_an_abstention(
 
 def test_what_is_refused() -> None:
     llm = LLM("http://127.0.0.1:1/v1", "test", cache=False, dry_run=True)
-    with pytest.raises(ValueError, match="4 answers and 5 lists"):
+    with pytest.raises(ValueError, match="5 lists for 4 answers"):
         judge_answers(llm, QUESTIONS, ANSWERS[:4], GOLD)
-    with pytest.raises(ValueError, match="4 questions and 5 answers"):
+    with pytest.raises(ValueError, match="5 answers for 4 questions"):
         judge_answers(llm, QUESTIONS[:4], ANSWERS, GOLD)
     with pytest.raises(ValueError, match="documents must have one entry for each question"):
         judge_answers(llm, QUESTIONS, ANSWERS, GOLD, [0])

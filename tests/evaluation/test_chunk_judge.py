@@ -107,7 +107,7 @@ def test_kappa_where_there_is_none() -> None:
     alone = cohen_kappa([1, 0, 1], [1, 0, 0], documents=[7, 7, 7]).kappa
     assert alone.mean == pytest.approx(0.4)
     assert np.isnan([alone.low, alone.high]).all(), "one document says nothing of others"
-    with pytest.raises(ValueError, match="one document for each chunk"):
+    with pytest.raises(ValueError, match="one, other and documents must have one entry for each chunk"):
         cohen_kappa([1], [1, 0])
 
 

@@ -121,7 +121,7 @@ def test_the_first_page_may_be_blank(tmp_path: Path) -> None:
 
 def test_leaflets_that_do_not_fit_are_named(tmp_path: Path) -> None:
     text = "One.\n===== Page 1 =====\nTwo.\n===== Page 2 =====\n"
-    with pytest.raises(ValueError, match=r"row 1: Page_Num is 3, but leaflet.pdf has pages 1 to 2"):
+    with pytest.raises(ValueError, match=r"row 1: Page_Num must be from 1 to 2, the number of pages of leaflet"):
         datasets.load(leaflets(tmp_path, text, Page_Num=3))
     with pytest.raises(ValueError, match=r"row 1: no text of other.pdf"):
         datasets.load(leaflets(tmp_path, text, Doc_ID="other.pdf"))
@@ -191,7 +191,7 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
     assert [question.document for question in found.questions] == [1, -1]
     assert len(datasets.load(tmp_path, limit=1).documents) == 2
     write_jsonl(questions, [{"question": "1?", "answers": ["e"], "document": 9}])
-    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*; name one of these 2: '7', '8'"):
+    with pytest.raises(ValueError, match=r"line 1: document '9' is not an id in .*; choose from '7', '8'"):
         datasets.questions_of(questions, documents)
     write_jsonl(documents, [{"id": 7, "text": "seven"}] * 2)
     with pytest.raises(ValueError, match="each id once; got '7' twice"):
@@ -201,8 +201,11 @@ def test_jsonl_with_documents_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"text": "a"}, r"line 1 must be a JSON object with the keys \['question'\]; got the keys \['text'\]"),
-        ({"question": "1?", "answers": ["a"]}, r"line 1: 'document' must be the text, or an id of --documents"),
+        ({"text": "a"}, r"line 1 must be a JSON object with the key 'question'; got the keys \['text'\]"),
+        (
+            {"question": "1?", "answers": ["a"]},
+            r"'document' must be the text; got None .for ids, pass documents=",
+        ),
         ([1], "got a list"),
         ({"question": "1?", "document": "a"}, "'answers' must be .*; got None"),
     ],
@@ -313,9 +316,9 @@ def test_wikipedia_data(data: Path) -> None:
             '"Never again,a\nWhat?,"b"\nWhy?,c\n',
             r"questions.csv, line 2: ',' expected after '\"': inside a quoted field",
         ),
-        ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: inside a quoted field"),
+        ('What?,a\n"Never,b\nWhy?,c\n', "questions.csv, line 3: unexpected end of data: a quoted field is not closed"),
         ("What?,a,b\n", "row 1, which ends in line 2, has 3 fields, but the header has 2"),
-        ("What?\n", "row 1, which ends in line 2, has 1 fields, but the header has 2"),
+        ("What?\n", "row 1, which ends in line 2, has 1 field, but the header has 2: add the missing field"),
     ],
 )
 def test_a_stray_quote_swallows_no_question(tmp_path: Path, rows: str, said: str) -> None:

@@ -204,11 +204,11 @@ def test_character_positions_become_units() -> None:
 
 
 def test_boundaries_out_of_range_are_named() -> None:
-    with pytest.raises(ValueError, match="reference boundaries must be 1 to units - 1 = 4; got 5"):
+    with pytest.raises(ValueError, match=r"reference boundaries must be from 1 to units - 1 \(4\); got 5"):
         boundaries.pk([5], [1], 5)
-    with pytest.raises(ValueError, match="hypothesis boundaries must be 1 to units - 1 = 4; got 0"):
+    with pytest.raises(ValueError, match=r"hypothesis boundaries must be from 1 to units - 1 \(4\); got 0"):
         boundaries.boundary_f1([1], [0], 5)
-    with pytest.raises(ValueError, match="window must be 1 to units - 1 = 4; got 5"):
+    with pytest.raises(ValueError, match=r"window must be from 1 to units - 1 \(4\); got 5"):
         boundaries.window_diff([1], [1], 5, window=5)
     with pytest.raises(ValueError, match="units must be at least 1; got 0"):
         boundaries.window_size([], 0)

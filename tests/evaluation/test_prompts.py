@@ -110,9 +110,9 @@ def test_default_prompts_and_what_is_refused(source: Path, tiny_reranker: Path, 
     with pytest.raises(ValueError, match="prompts must map names to texts"):
         export.export(folder, tmp_path / "no")
     export.export(source, tmp_path / "long", passage_prompt="cat " * 600)
-    with pytest.raises(ValueError, match="takes 602 of the 512 tokens that the model reads"):
+    with pytest.raises(ValueError, match="takes 602 tokens, which leaves no room for a text in the 512"):
         registry.vector_encoder(tmp_path / "long")
     with pytest.raises(
-        ValueError, match="query_prompt applies only to models of the task vectors; this model's task is relev"
+        ValueError, match="query_prompt may be given only for a model of the task vectors; this model's task is relev"
     ):
         export.export(tiny_reranker.parent / "hf", tmp_path / "no", query_prompt="query: ")

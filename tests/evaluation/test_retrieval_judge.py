@@ -158,7 +158,7 @@ def test_any_answer_gives_questions_or_a_fault(answer: object, each: int) -> Non
     ("change", "message"),
     [
         (lambda llm: grade(llm, ["a"], [[0], [1]], TEXTS), "hits must be \\[questions, k\\]"),
-        (lambda llm: grade(llm, ["a"], [[999]], TEXTS), "hits must be numbers of the 48 texts"),
+        (lambda llm: grade(llm, ["a"], [[999]], TEXTS), "hits must be from 0 to 47, the number of a text"),
         (lambda llm: grade(llm, ["a"], [[0]], TEXTS, [1, 2]), "documents must have one entry for each question"),
         (lambda llm: judge_retrieval(llm, TABLE, search, k=0), "k must be a whole number"),
         (lambda llm: judge_retrieval(llm, TABLE.drop_columns(["start"]), search), "missing: start"),

@@ -234,7 +234,7 @@ def test_spans_of_an_empty_document() -> None:
         ({"max_tokens": 2**63}, "max_tokens must be a whole number of at most"),
         ({"max_tokens": None, "min_tokens": 2**64}, "min_tokens must be a whole number of at most"),
         ({"max_tokens": None, "overlap": 2**64}, "overlap must be a whole number of at most"),
-        ({"k": 2**2000}, "k must be finite; got a number of 2001 bits"),
+        ({"k": 2**2000}, "k must be finite as a 64-bit float; got a number of 2001 bits"),
         ({"k": float("inf")}, "k must be finite; got inf"),
         ({"k": True}, "k must be a number; got True"),
         ({"method": "semantic", "threshold": ("std", float("inf"))}, "threshold 'std' must be finite; got inf"),

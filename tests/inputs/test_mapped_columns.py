@@ -99,7 +99,7 @@ def test_the_only_text_column_is_found_and_titles_are() -> None:
 
 def test_rows_that_are_no_text_are_named() -> None:
     documents = {"id": [1, 2, 3], "text": ["One.", 5, None]}
-    with pytest.raises(TypeError, match=r"row 1: the text must be str, got int \(1 more rows cannot be used\)"):
+    with pytest.raises(TypeError, match=r"row 1: the text must be str, got int \(1 more row cannot be used\)"):
         pychunk.segment(documents, columns={"text": "text"})
     found = pychunk.segment(documents, columns={"text": "text"}, ids="id", on_error="skip")
     assert (found.texts, [error.row for error in found.errors]) == (["One."], [1, 2])

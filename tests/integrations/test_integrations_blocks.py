@@ -211,7 +211,7 @@ def test_what_cannot_work_is_said_before_anything_runs(options: dict[str, Any], 
 
 def test_a_row_that_is_not_text_is_named_by_its_id() -> None:
     table = pa.table({"text": ["a", None, None], "key": ["x", "y", "z"]})
-    with pytest.raises(ValueError, match=r"id 'y': the text is null \(1 more rows.*on_error='skip' or 'row'"):
+    with pytest.raises(ValueError, match=r"id 'y': the text is null \(1 more row cannot.*on_error='skip' or 'row'"):
         run([table], "pic", ids="key")
     with pytest.raises(ValueError, match="row 1 of a block: the text is null"):
         run([table], "pic", batch_bytes=1)

@@ -115,7 +115,7 @@ def broken(name: str, **lines: str) -> bytes:
         ({"row5": "5\t\"Never again", "row3000": '3000\t"Never"'}, {7: "in line 3,002 is followed by"}),
         ({"row5": '5\t"a" b', "row7": '7\t"c"d', "row9": '9\t3.5" disks', "r": ""}, {7: "it is", 9: "it is"}),
         ({"row2000": '2000\t"Open'}, {2002: "is not closed"}),
-        ({"row3999": '3999\t"Open'}, {4001: "a quote is not closed: the row and the rest of the file, 1 lines"}),
+        ({"row3999": '3999\t"Open'}, {4001: "a quote is not closed: the row and the rest of the file (1 line)"}),
     ],
 )  # fmt: skip
 def test_a_stray_quote_costs_its_row_alone(
@@ -166,7 +166,7 @@ def test_a_field_that_is_cut_off_is_no_row_for_each_line(tmp_path: Path) -> None
     found, letters = read(write(tmp_path / "in.csv", 'id,text\n1,a\n2,"A long text,\nwhich goes on\n\nand on, and on'))
     assert [row["id"] for row in found] == ["1"]
     assert [(letter.position, letter.reason[:71]) for letter in letters] == [
-        ("line 3", "a quote is not closed: the row and the rest of the file, 3 lines, are n")
+        ("line 3", "a quote is not closed: the row and the rest of the file (3 lines) are n")
     ]
 
 

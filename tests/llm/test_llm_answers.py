@@ -90,7 +90,7 @@ def test_an_answer_comes_with_the_spans_that_it_is_taken_from(index: Any) -> Non
         assert (alone.text, len(alone.shown)) == ("hydrogen", 1), "the words are those of the marks, too"
         assert pychunk.answer is answer
         assert from_hits(index.search(QUESTIONS, 4), QUESTIONS, llm=llm) == found
-        with pytest.raises(ValueError, match="2 questions and 1 lists of hits"):
+        with pytest.raises(ValueError, match="one list of hits for each question; got 1 list for 2 questions"):
             from_hits(index.search(QUESTIONS[:1]), QUESTIONS, llm=llm)
         assert answer(index, [], llm=llm) == []
 
@@ -193,8 +193,8 @@ def test_what_cannot_be_asked(index: Any, tmp_path: Path, monkeypatch: pytest.Mo
         for questions, options, match in (
             (["", "x"], None, "question 0 must be a text"),
             ([3], None, "question 0 must be a text"),
-            (QUESTIONS, [OPTIONS[0]], "one list for each question: there are 2 questions, and 1"),
-            (QUESTIONS, ["ab", "cd"], "options of question 0 must be 2 to 26"),
+            (QUESTIONS, [OPTIONS[0]], "one list for each question; got 1 list for 2 questions"),
+            (QUESTIONS, ["ab", "cd"], "options of question 0 must be a list of 2 to 26"),
             (QUESTIONS, [OPTIONS[0], ["one"]], "options of question 1"),
             (QUESTIONS, [OPTIONS[0], ["one", " "]], "options of question 1"),
             (QUESTIONS, [OPTIONS[0], list(map(str, range(27)))], "options of question 1"),

@@ -125,7 +125,7 @@ def test_lists_are_of_plain_values() -> None:
 def test_a_table_with_columns_of_other_hands(chunks: ChunkBatch) -> None:
     more = chunks.table.append_column("language", pa.array(["en"] * len(chunks)))
     assert list(ChunkBatch(more, documents=3)) == [replace(chunk, metadata={"language": "en"}) for chunk in chunks]
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="these chunks lack the column 'text': add it to their table"):
         list(ChunkBatch(more.drop_columns(["text"]), documents=3))
 
 
@@ -310,7 +310,7 @@ def test_what_was_left_out_is_read_with_its_text() -> None:
     assert read_back.removed_with_text(texts)["text"].to_pylist() == expected
     with pytest.raises(ValueError, match="do not hold their documents"):
         read_back.removed_with_text()
-    with pytest.raises(ValueError, match="texts must be the 3 documents"):
+    with pytest.raises(ValueError, match="texts must be the documents of these chunks, 3 in number; got 1"):
         read_back.removed_with_text(texts[:1])
     with pytest.raises(ValueError, match=r"segment with columns=\{'removed': ...\}"):
         pychunk.segment("Cats purr.", "sentence").removed_with_text()

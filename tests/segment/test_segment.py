@@ -425,7 +425,7 @@ def test_vectors_from_elsewhere() -> None:
     ours = pychunk.segment(TEXT, "semantic", columns={"sentence_vectors": vectors})
     given = pychunk.segment([TEXT], "semantic", columns={"sentence_vectors": [vectors], "sentence_spans": [spans]})
     assert ours.table.equals(given.table)
-    with pytest.raises(ValueError, match="one row for each of 5 sentences; got 4"):
+    with pytest.raises(ValueError, match="one row for each sentence; got 4 rows for 5 sentences"):
         pychunk.segment(TEXT, columns={"sentence_vectors": vectors[:4]})
     with pytest.raises(ValueError, match="must be finite"):
         pychunk.segment(TEXT, columns={"sentence_vectors": vectors * np.nan})

@@ -54,11 +54,6 @@ def say(text: str, style: str = "", console: Console | None = None) -> None:
     console.print(Text(text, style=style), soft_wrap=True)
 
 
-def counted(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun, such as ``1 shard`` or ``1,200 shards``; ``several`` is an irregular plural."""
-    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
-
-
 def sized(count: float) -> str:
     """Return a number of bytes with its unit.
 

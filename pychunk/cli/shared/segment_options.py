@@ -190,7 +190,9 @@ def _vectors(text: str, encoder: str | None) -> ReturnedVectors:
     found: dict[str, Any] = {}
     for each in options:
         name, _, value = each.partition("=")
-        if name != "late_chunking" or name in found:
+        if name in found:
+            raise ValueError(f"--vectors: {name} is given twice in {text!r:.80}; give it once")
+        if name != "late_chunking":
             raise ValueError(f"--vectors takes one option, late_chunking=true; got {each!r:.80}: leave it out")
         found[name] = value_of(value, "--vectors late_chunking")
     return ReturnedVectors(cast(Any, of), encoder, **found)

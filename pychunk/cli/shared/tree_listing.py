@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ..._util.counting import counted
 from ...chunks.batch import Chunk, ChunkBatch
-from .console import counted
 from .score_listing import header
 
 #: The spaces by which each level of the tree is indented, and the level from which on the indentation stays the same.

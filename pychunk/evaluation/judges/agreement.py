@@ -72,7 +72,8 @@ def cohen_kappa(
     rows = np.arange(len(left)) if documents is None else np.asarray(documents, np.int64)
     if left.ndim != 1 or not left.shape == right.shape == rows.shape:
         raise ValueError(
-            f"needed one verdict and one document for each chunk; got shapes {left.shape}, {right.shape}, {rows.shape}"
+            "one, other and documents must have one entry for each chunk; got shapes "
+            f"{left.shape}, {right.shape} and {rows.shape}"
         )
     if weights not in ("equal", "quadratic"):
         raise ValueError(f"weights must be equal or quadratic; got {weights!r}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._util.counting import counted
 from ..measures.answer_accuracy import checked_pairs, exact_match, token_f1
 from .agreement import Agreement
 from .chunk_judge import ChunkVerdicts, documents_of
@@ -86,7 +87,8 @@ def judge_answers(
     pairs = checked_pairs(answers, gold)
     if len(questions) != len(pairs):
         raise ValueError(
-            f"needed one answer for each question; got {len(questions)} questions and {len(pairs)} answers"
+            f"there must be one answer for each question; got {counted(len(pairs), 'answer')} for "
+            f"{counted(len(questions), 'question')}"
         )
     rows = documents_of(len(questions), documents, "question")
     known = [[each for each in own if each.strip()] for _, own in pairs]

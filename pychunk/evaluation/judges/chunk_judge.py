@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..._util.counting import counted
 from ..measures.intervals import Interval, by_documents
 from ..measures.intrinsic import RatioSum
 from .agreement import Agreement, cohen_kappa
@@ -146,7 +147,9 @@ def documents_of(count: int, documents: npt.ArrayLike | None, of: str) -> npt.ND
     """
     rows = np.arange(count) if documents is None else np.asarray(documents, np.int64)
     if rows.shape != (count,):
-        raise ValueError(f"documents must have one entry for each {of}; got shape {rows.shape} for {count} {of}s")
+        raise ValueError(
+            f"documents must have one entry for each {of}; got shape {rows.shape} for {counted(count, of)}"
+        )
     return rows
 
 

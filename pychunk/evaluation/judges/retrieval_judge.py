@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..._util.counting import counted
 from ...defaults import SEARCH
 from ..measures.intervals import Interval, by_documents
 from ..measures.quality_counts import MOST, relevance
@@ -124,10 +125,13 @@ def grade(
 
     texts, rows = checked_texts(texts), np.asarray(hits, np.int64)
     if rows.ndim != 2 or len(rows) != len(questions):
-        raise ValueError(f"hits must be [questions, k]; got shape {rows.shape} for {len(questions)} questions")
+        raise ValueError(
+            f"hits must be [questions, k]; got shape {rows.shape} for {counted(len(questions), 'question')}"
+        )
     if rows.size and not -1 <= rows.min() <= rows.max() < len(texts):
         raise ValueError(
-            f"hits must be numbers of the {len(texts)} texts, from 0, or -1; got {rows.min()} to {rows.max()}"
+            f"hits must be from 0 to {len(texts) - 1}, the number of a text, or -1 for none; got "
+            f"{rows.min() if rows.min() < -1 else rows.max()}"
         )
     of = documents_of(len(questions), documents, "question")
     words = tuple(map(str, range(MOST + 1)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._util.counting import counted
 from . import page_accuracy
 from .metrics import F64
 
@@ -74,7 +75,7 @@ def choice_accuracy(options: Sequence[int | None], gold: Sequence[int]) -> F64:
     """
     if len(options) != len(gold):
         raise ValueError(
-            f"options and gold must have one entry a question; got {len(options)} options and {len(gold)} gold ones"
+            f"options and gold must have one entry for each question; got the lengths {len(options)} and {len(gold)}"
         )
     return np.array(
         [float(each is not None and each == right) for each, right in zip(options, gold, strict=True)], np.float64
@@ -132,7 +133,8 @@ def checked_pairs(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> list
     """
     if len(answers) != len(gold):
         raise ValueError(
-            f"gold must have one list for each of the answers; got {len(answers)} answers and {len(gold)} lists"
+            f"gold must have one list for each answer; got {counted(len(gold), 'list')} for "
+            f"{counted(len(answers), 'answer')}"
         )
     wrong = next((row for row, own in enumerate(gold) if isinstance(own, str)), None)
     if wrong is not None:

@@ -111,7 +111,7 @@ def _checked(boundaries: npt.ArrayLike, units: int, name: str) -> I64:
     found = np.unique(np.asarray(boundaries, np.int64))
     outside = found[(found < 1) | (found >= units)]
     if len(outside):
-        raise ValueError(f"{name} boundaries must be 1 to units - 1 = {units - 1}; got {outside[0]}")
+        raise ValueError(f"{name} boundaries must be from 1 to units - 1 ({units - 1}); got {outside[0]}")
     return found
 
 
@@ -120,7 +120,8 @@ def _crossed(reference: npt.ArrayLike, hypothesis: npt.ArrayLike, units: int, wi
     if window is None:
         window = window_size(reference, units)
     elif not 1 <= window < max(units, 2):
-        raise ValueError(f"window must be 1 to units - 1 = {units - 1}; got {window}")
+        most = f"units - 1 ({units - 1})" if units > 1 else "1"
+        raise ValueError(f"window must be from 1 to {most}; got {window}")
     counts = []
     for name, boundaries in (("reference", reference), ("hypothesis", hypothesis)):
         segment = np.zeros(units, np.int64)  # the segment of each unit

@@ -135,8 +135,9 @@ def _spans(spans: npt.ArrayLike, name: str) -> I64:
     if (found[1:, 0] < found[:-1, 1]).any() or (found[:, 1] < found[:, 0]).any():
         before = np.append(found[0, 0], found[:-1, 1])
         row = int(np.flatnonzero((found[:, 0] < before) | (found[:, 1] < found[:, 0]))[0])
+        after = f", after an end of {before[row]}" if found[row, 0] < before[row] else ""
         raise ValueError(
-            f"{name} must be in order, not overlap, and have start <= end; got {found[row].tolist()} in row {row}, "
-            f"after {before[row]}"
+            f"{name} must be in order, not overlap, and have start <= end; got {found[row].tolist()} in row {row}"
+            f"{after}"
         )
     return found

@@ -142,6 +142,6 @@ def by_documents(values: npt.ArrayLike, documents: npt.ArrayLike, *, level: floa
 
 def _check(level: float, resamples: int) -> None:
     if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level}")
+        raise ValueError(f"level must be above 0 and below 1; got {level}")
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1; got {resamples}")

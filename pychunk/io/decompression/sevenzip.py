@@ -40,10 +40,13 @@ def blocks(file: BinaryIO, size: int) -> Iterator[Block]:
         import py7zr
     except ImportError:
         raise ImportError(
-            'reading .7z needs py7zr: pip install "pychunk-native[7z]", or unpack it into a pipe: 7z x -so'
+            'reading .7z needs py7zr: pip install "pychunk-native[7z]", or unpack it into a pipe, with 7z x -so FILE'
         ) from None
     if not file.seekable():
-        raise OSError("a 7z archive cannot be read from a stream: unpack it, as 7z x -so does")
+        raise OSError(
+            "a 7z archive cannot be read from a stream: save it as a file, or unpack it into the stream, with "
+            "7z x -so FILE"
+        )
     try:
         _check_header(file)
         file.seek(0)
@@ -120,7 +123,9 @@ def _member(file: BinaryIO, archive: Any, size: int) -> Iterator[bytes]:
     (folder,) = streams.unpackinfo.folders
     _check_dictionaries([folder])
     if any(coder["method"] == _PPMD for coder in folder.coders):  # pyppmd 1.3 crashes with half of the archives of 5 MB
-        raise OSError("the archive is packed by PPMd, for which there is no safe unpacker: pipe it in, 7z x -so")
+        raise OSError(
+            "the archive is packed by PPMd, for which no unpacker is safe: unpack it into a pipe, with 7z x -so FILE"
+        )
     packed = streams.packinfo.packsizes[0]
     made = folder.get_decompressor(packed)
     file.seek(archive.afterheader + streams.packinfo.packpos)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..._engine import native
+from ..._util.counting import counted
 from ..._util.memory_errors import check_memory
 from ...defaults import BYTES
 from ..decompression.bzip2 import Block
@@ -171,7 +172,8 @@ class _Rows:
         yield from self._taken(bytes_read, last=True, give_up=True)
         if self._held and not self._skipping and not self._nameless:
             rest = _line_count(self._held)
-            reason = f"a quote is not closed: the row and the rest of the file, {rest:,} lines, are not read"
+            lost = counted(rest, "line")
+            reason = f"a quote is not closed: the row and the rest of the file ({lost}) are not read; close the quote"
             self._lose(f"{reason}; {csv_quotes.ADVICE}")
 
     def _taken(self, bytes_read: int, *, last: bool = False, give_up: bool = False) -> Iterator[tuple[_Records, int]]:

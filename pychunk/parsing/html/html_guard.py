@@ -140,9 +140,9 @@ class Work(NamedTuple):
             )
         if self.is_suspect and self.nodes > FLATTENED:
             raise WorkError(
-                f"too much nesting: over {OPEN} open elements, {FORMATTING} formatting elements, {OPTIONS:,} options, "
-                f"{ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, in a page of {self.nodes:,} nodes; such a "
-                f"page may have at most {FLATTENED:,}: close its elements or split the page"
+                f"too much nesting for a page of {self.nodes:,} nodes: with over {OPEN} open elements, {FORMATTING} "
+                f"formatting elements, {OPTIONS:,} options, {ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, at "
+                f"most {FLATTENED:,} nodes are allowed: close the elements, or split the page"
             )
 
 

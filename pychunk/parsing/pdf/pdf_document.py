@@ -141,14 +141,16 @@ def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
         if time.monotonic() > ended:
             raise PdfError(
                 f"takes longer than the limit of {seconds:g} seconds: stopped at page {number + 1:,} of {count:,}; "
-                "split the file"
+                "split the file, or raise the limit (seconds= of read_pdf)"
             )
         page = reader.page(number)
-        letters += sum(map(len, page.texts))
+        own = sum(map(len, page.texts))
+        letters += own
         if letters > limits.characters:
+            mend = "leave out this page" if own > limits.characters else "split the file"
             raise PdfError(
                 f"asks for too much work: {letters:,} characters up to page {number + 1:,} of {count:,}; at most "
-                f"{limits.characters:,} are read: split the file"
+                f"{limits.characters:,} are read: {mend}"
             )
         found.append(page)
     return found

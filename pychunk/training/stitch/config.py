@@ -30,7 +30,10 @@ def read(path: Path) -> tuple[str, Settings]:
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}; correct this line") from error
     if not isinstance(found, dict) or not isinstance(found.get("model"), str):
-        raise ValueError(f"{path} names no model; add a line such as model: Qwen/Qwen2.5-1.5B-Instruct")
+        got = repr(found["model"])[:80] if isinstance(found, dict) and "model" in found else "none"
+        raise ValueError(
+            f"{path} must name a model, with a line such as 'model: Qwen/Qwen2.5-1.5B-Instruct'; got {got}"
+        )
     kinds = {each.name: type(each.default) for each in fields(Settings)}
     given: dict[str, Any] = {}
     for name, value in found.items():
