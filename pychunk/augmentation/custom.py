@@ -84,7 +84,7 @@ def _of(document: Document, value: Any, stage: str) -> list[str]:
     where = f"document {document.index}" + ("" if document.id is None else f" ({document.id!r})")
     count = document.chunks.num_rows
     if isinstance(value, str):
-        return [value] * count
+        return [_encodable(value, stage, where)] * count
     if value is None or isinstance(value, bytes) or not hasattr(value, "__iter__"):
         raise ValueError(
             f"{stage} returned {value!r:.80} for {where}; expected a string, or a list with a string for each chunk"
@@ -98,4 +98,14 @@ def _of(document: Document, value: Any, stage: str) -> list[str]:
     for chunk, each in enumerate(own):
         if not isinstance(each, str):
             raise ValueError(f"{stage} returned {each!r:.80} for chunk {chunk} of {where}; expected a string")
+        _encodable(each, stage, f"chunk {chunk} of {where}")
     return own
+
+
+def _encodable(text: str, stage: str, where: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        place = f"a lone surrogate at character {error.start}"
+        raise ValueError(f"{stage} returned text with {place} for {where}; remove it in the function") from None
+    return text

@@ -66,6 +66,7 @@ def ids(name: str, values: Any) -> pa.Array:
 
     Raises:
         TypeError: ``values`` is a single id and no list, or an id is null.
+        ValueError: An id has a lone surrogate.
     """
     found = _listed(name, values, "ids")
     for row, value in enumerate(found):
@@ -73,6 +74,11 @@ def ids(name: str, values: Any) -> pa.Array:
             raise TypeError(f"{name} must not be null; row {row} is {value!r}")
     try:
         return text_of_ids(pa.array(found))
+    except UnicodeEncodeError as error:
+        row = next(row for row, value in enumerate(found) if isinstance(value, str) and error.object in value)
+        raise ValueError(
+            f"{name} must be text that UTF-8 can encode; row {row} has a lone surrogate: remove it"
+        ) from None
     except (pa.ArrowException, OverflowError):  # The ids are of several types, or of one that Arrow does not know.
         return pa.array([str(value) for value in found], pa.large_string())
 

@@ -226,7 +226,9 @@ class Index:
             argument_checks.whole("accuracy", accuracy, 1)
         store = Store(Path(path))
         if create and require is not None:
-            raise ValueError("require= cannot be combined with create=True, because such an index cannot be changed")
+            raise ValueError(
+                "require= cannot be combined with create=True, because such an index cannot be changed: leave one out"
+            )
         if create and not store.exists():
             name = "static" if encoder is None else encoder
             return cls.create(path, encoder=name, placement=placement, accuracy=accuracy, exist_ok=True)

@@ -322,13 +322,13 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
         for row, value in enumerate(values):
             if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
                 raise ValueError(
-                    f"{name} of document {row} has a lone surrogate, which is not UTF-8; got {value!r:.80}: remove it"
+                    f"{name} must be text that UTF-8 can encode; got {value!r:.80} for document {row}: remove the lone "
+                    "surrogate"
                 ) from None
             if isinstance(value, numbers.Integral) and (int(value) < 0 or int(value) >= 2**64):
                 shown = f"{value:,}" if -(2**64) < int(value) < 2**80 else f"{int(value).bit_length()} bits"
                 raise ValueError(
-                    f"{name} of document {row} does not fit into 64 bits with the other values; got {shown}; make a "
-                    "string of each"
+                    f"{name} must fit into 64 bits together; got {shown} for document {row}; make a string of each"
                 ) from None
         raise TypeError(f"{name} must be {_NAMES}, all of one type ({error}); make a string of each") from error
 
@@ -340,7 +340,7 @@ def _text_of_bytes(array: pa.Array) -> pa.LargeStringArray:
     for row in range(len(text)):
         if native.find_invalid_utf8(data[offsets[row] : offsets[row + 1]]) >= 0:
             raise ValueError(
-                f"ids of document {row} are bytes that are not UTF-8; got {binary[row].as_py()!r:.80}; pass strings, "
-                "such as value.hex()"
+                f"ids must be strings or UTF-8; got {binary[row].as_py()!r:.80} for document {row}; pass strings, such "
+                "as value.hex()"
             )
     return text

@@ -112,7 +112,7 @@ class Account:
                 if limit is not None and so_far >= limit:
                     raise LimitReachedError(
                         f"{name}={limit} is reached: raise the limit and start the run again; answers so far come "
-                        "from the cache"
+                        "from the cache, unless it is off (cache=False)"
                     )
             self._booked += 1
 

@@ -56,7 +56,9 @@ class Pic(Method):
         self.summaries_out = check_flag("summaries_out", summaries_out)
         self.llm = llm
         if llm is not None and summary != "llm":
-            raise ValueError(f"llm= is for summary='llm'; got summary={summary!r}")
+            raise ValueError(
+                f"llm= is for summary='llm'; got summary={summary!r}: leave llm= out, or pass summary='llm'"
+            )
         self._write: Any = None
 
     def hand(self, write: Any) -> None:

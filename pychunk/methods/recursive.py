@@ -36,7 +36,10 @@ class Recursive(Method):
     ) -> None:
         self.size = check_whole("size", size, least=1)
         self.unit = check_choice("unit", unit, UNITS)
-        if isinstance(separators, (str, dict, set)) or not all(isinstance(s, str) for s in separators or ()):
+        listed = separators is None or (
+            hasattr(separators, "__iter__") and not isinstance(separators, (str, dict, set))
+        )
+        if not listed or not all(isinstance(s, str) for s in separators or ()):
             raise ValueError(f"separators must be a list of strings; got {separators!r:.80}")
         if separators is not None and len(separators) == 0:
             raise ValueError("separators must hold at least one string; got none: omit it to use the built-in ones")

@@ -116,8 +116,8 @@ def test_metadata_comes_as_columns_or_a_table(tmp_path: Path) -> None:
             assert index.search("rust", k=1)[0][0].metadata == {"year": 3, "lang": "rs"}
             for wrong, message in (
                 (5, "metadata must be names of columns of the chunks, a mapping of names to columns, or a table"),
-                ({"title": "abc"}, "metadata 'title' must be a list of one value for each document; got 'abc'"),
-                ({"title": None}, "metadata 'title' must be a list of one value for each document; got None"),
+                ({"title": "abc"}, "metadata 'title' must be a list with one value for each document; got 'abc'"),
+                ({"title": None}, "metadata 'title' must be a list with one value for each document; got None"),
             ):
                 with pytest.raises(TypeError, match=message):
                     index.add(chunks_of(PETS, ids=["a", "b", "c"]), metadata=wrong)

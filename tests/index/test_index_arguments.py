@@ -223,7 +223,16 @@ def test_metadata_has_one_value_a_document_and_one_document_is_asked_for(tmp_pat
         chunks = chunks_of(PETS, ids=["a", "b", "c"])
         with pytest.raises(ValueError, match="one value for each document of the chunks; got 5 values for 3 documents"):
             index.add(chunks, metadata={"year": [1, 2, 3, 4, 5]})
+        with pytest.raises(
+            ValueError, match=r"metadata 'title' must be text that UTF-8 can encode; got .*: remove the lone"
+        ):
+            index.add(chunks, metadata={"title": ["a", "\ud800", "b"]})
         index.add(chunks, metadata={"year": [1, 2, 3]})
+        for call in (index.get, lambda wrong: index.remove(ids=["a", wrong])):
+            with pytest.raises(
+                ValueError, match=r"ids must be text that UTF-8 can encode; row [01] has a lone surrogate"
+            ):
+                call("\ud800")
         assert index.get("b")["year"].to_pylist() == [2, 2]
         with pytest.raises(TypeError, match="the id of one document"):
             index.get(["a", "b"])

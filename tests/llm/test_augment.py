@@ -115,6 +115,11 @@ def test_a_function_gets_documents_and_gives_a_string_for_each_or_for_each_chunk
         (lambda _: ["a", None, "b"], r"returned None for document 1 \('b'\)"),
         (lambda _: ["a", "b", ["c"]], r"returned 1 string for 2 chunks of document 3 \('d'\)"),
         (lambda _: ["a", "b", ["c", None]], r"returned None for chunk 1 of document 3 \('d'\)"),
+        (lambda _: ["a", "b", ["c", "\ud800"]], r"a lone surrogate at character 0 for chunk 1 of document 3 \('d'\)"),
+        (
+            lambda _: ["a", "b\ud800", "c"],
+            r"text with a lone surrogate at character 1 for document 1 \('b'\); remove it",
+        ),
     ],
 )
 def test_a_function_that_fails_is_named_with_the_document(function: Any, message: str) -> None:

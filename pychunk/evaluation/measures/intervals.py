@@ -36,7 +36,7 @@ def interval(values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
     scores = np.asarray(values, np.float64)
     if scores.ndim != 1 or not len(scores):
         raise ValueError(
-            f"values must be a list of one number for each question, at least one; got shape {scores.shape}"
+            f"values must be a flat list with a number for each question, at least one; got shape {scores.shape}"
         )
     if not np.isfinite(scores).all():
         question = int(np.flatnonzero(~np.isfinite(scores))[0])

@@ -172,6 +172,8 @@ def _as(kind: pa.DataType, name: Any, given: list[Any], said: bool, *, ordered: 
                 pass
         shown = given[0] if len(given) == 1 else given
         mend = "name another column" if pa.types.is_nested(kind) else "pass a value of this type"
+        if isinstance(error, UnicodeEncodeError):
+            mend = "remove the lone surrogate, which UTF-8 cannot encode"
         raise ValueError(f"where: the column {name!r} is of type {kind}; got {shown!r:.80}: {mend}") from error
 
 

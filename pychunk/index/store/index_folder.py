@@ -152,8 +152,8 @@ class Store:
         schema = manifest["schema"]
         if isinstance(schema, int) and schema > SCHEMA:
             raise ValueError(
-                f"{path} was written by pychunk {manifest.get('pychunk')!s:.40} (index version {schema!s:.20}; this "
-                f"one reads up to {SCHEMA}): upgrade with pip install -U pychunk-native"
+                f"{path} was written by pychunk {manifest.get('pychunk') or 'of a later version'!s:.40} (index version "
+                f"{schema!s:.20}; this one reads up to {SCHEMA}): upgrade with pip install -U pychunk-native"
             )
         if manifest.get("checksum") != _digest(manifest):
             raise ValueError(damaged(path, f"its checksum {manifest.get('checksum')!s:.40} is wrong"))

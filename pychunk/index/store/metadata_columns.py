@@ -38,9 +38,14 @@ def with_metadata(table: pa.Table, chunks: Any, metadata: Mapping[str, Sequence[
         if name in table.column_names:
             raise ValueError(f"metadata {name!r}: the chunks already have a column of that name; choose another name")
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise TypeError(f"metadata {name!r} must be a list of one value for each document; got {values!r:.80}")
+            raise TypeError(f"metadata {name!r} must be a list with one value for each document; got {values!r:.80}")
         try:
             column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(list(values))
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"metadata {name!r} must be text that UTF-8 can encode; got {error.object!r:.80}: remove the lone "
+                "surrogate"
+            ) from error
         except (pa.ArrowException, OverflowError) as error:
             raise ValueError(
                 f"metadata {name!r} must be values of one type that Arrow knows; make a string of each value (Arrow: "

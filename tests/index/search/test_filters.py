@@ -132,6 +132,7 @@ def test_dicts_and_expressions(where: Any, wanted: list[int]) -> None:
         ({"pair": {"gt": {"a": 1}}}, "the column 'pair', which is struct<a: int64>, cannot be compared by 'gt' with"),
         ({"year": {"gt": "x"}}, "the column 'year' is of type int64; got 'x'"),
         ({5: 5}, "where names the column 5, which the index lacks: name one of id, year"),
+        ({"lang": "\ud800"}, "the column 'lang' is of type .*; got .*: remove the lone surrogate"),
         ("page = 7", r"the column 'page', .*; pages come with method 'page', from PDF, or .*\{'page_starts': \.\.\.\}"),
     ],
 )
