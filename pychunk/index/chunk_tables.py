@@ -163,26 +163,18 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     for name in wanted:
         if name not in table.column_names:
             kind = "sentence" if name == "sentences" else "chunk"
-            first = "" if len(wanted) > 1 else f"segment with vectors={kind!r}, or "
-            raise ValueError(
-                f"the chunks have no {kind} vectors, which this index holds: {first}pass the chunks through "
-                f"pychunk.index.chunk_tables.encode_chunks(chunks, vectors={layout.vectors!r}) first"
-            )
+            raise ValueError(f"the chunks have no {kind} vectors, which this index holds: {_remedy(layout, encoder)}")
     found = fingerprint(table)
     if wanted and found is None:
         raise ValueError(
             "the chunks do not say which encoder made their vectors, because pandas and Polars drop the metadata of "
-            "a table: pass chunks.table, a file that chunks.write() wrote, or the chunks through "
-            "pychunk.index.chunk_tables.encode_chunks first"
+            "a table: pass chunks.table, a file that chunks.write() wrote, or "
+            f"pychunk.index.chunk_tables.encode_chunks(chunks, encoder, vectors={layout.vectors!r})"
         )
     if wanted and found != encoder:
-        kind = "sentence" if layout.sentences else "chunk"
-        mend = f"with the index's encoder (vectors=pychunk.Vectors({kind!r}, ...))"
-        if encoder == "given":  # The index was created with encoder=None.
-            mend = f"with columns={{'sentence_vectors': ...}} and vectors={kind!r}"
         raise ValueError(
-            f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: segment {mend}, or "
-            "create another index"
+            f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: "
+            f"{_remedy(layout, encoder)}, or create another index"
         )
     plain = proposition_column.marked(context_column.marked(_plain(table)))
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
@@ -193,6 +185,19 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     start, end, vector = lists.flatten().flatten()
     spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
     return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim, "sentence"), pooled)
+
+
+def _remedy(layout: Layout, encoder: str) -> str:
+    """Return what to do about chunks that lack vectors of an index's encoder."""
+    if encoder == "given":  # The index was created with encoder=None.
+        given = "segment with columns={'sentence_vectors': ...} and "
+        if layout.vectors != "both":
+            return f"{given}vectors={layout.vectors!r}"
+        return f"{given}vectors='sentence', and append the column 'vector' that vectors='chunk' makes"
+    encoded = f"pychunk.index.chunk_tables.encode_chunks(chunks, encoder, vectors={layout.vectors!r})"
+    if layout.vectors == "both":
+        return f"pass {encoded} with the index's encoder"
+    return f"segment with the index's encoder (vectors=pychunk.Vectors({layout.vectors!r}, ...)), or pass {encoded}"
 
 
 def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:

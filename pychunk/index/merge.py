@@ -110,8 +110,8 @@ def _check_chunks(table: pa.Table, row: I64, chunk: I64, order: I64) -> None:
         a, b = sorted(order[at : at + 2].tolist())
         raise ValueError(
             f"rows {a} and {b} of the chunks are both chunk {chunk[at]} of document {table['document_index'][at]}, "
-            f"{table['document_id'][at].as_py()!r}: segment each batch with first_document= after "
-            "the last document of the batch before"
+            f"{table['document_id'][at].as_py()!r}: call a Segmenter on each batch, with "
+            "first_document= after the last document of the batch before"
         )
 
 

@@ -181,7 +181,7 @@ def only_column(table: Columns, column: str, name: str) -> Any:
 
 
 #: The argument that names the column of the text, as errors name it.
-_TEXT = "columns={'text': ...} (column= of open_source, embed and split_sentences)"
+_TEXT = "columns={'text': ...} (column= of read, open_source, parse, embed and split_sentences)"
 
 
 class NoTextColumnError(ValueError):
@@ -328,7 +328,8 @@ def _of_objects(values: list[Any], name: str) -> pa.Array:
             if isinstance(value, numbers.Integral) and (int(value) < 0 or int(value) >= 2**64):
                 shown = f"{value:,}" if -(2**64) < int(value) < 2**80 else f"{int(value).bit_length()} bits"
                 raise ValueError(
-                    f"{name} must fit into 64 bits together; got {shown} for document {row}; make a string of each"
+                    f"{name} must all fit into int64 or all into uint64; got {shown} for document {row}; make a "
+                    "string of each"
                 ) from None
         raise TypeError(f"{name} must be {_NAMES}, all of one type ({error}); make a string of each") from error
 

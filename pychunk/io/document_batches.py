@@ -70,7 +70,9 @@ def refuse(letter: DeadLetter) -> None:
     if letter.partial:
         warnings.warn(f"{letter.source}, {letter.position}: {letter.reason}", stacklevel=2)
         return
-    raise ValueError(f"{letter.told}; pass dead_letters= to skip broken documents and go on")
+    raise ValueError(
+        f"{letter.told}; correct the file, or in Python pass a function as dead_letters= to skip broken documents"
+    )
 
 
 @dataclass(frozen=True)

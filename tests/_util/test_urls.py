@@ -369,7 +369,7 @@ def test_a_connection_that_fails_is_a_letter_and_the_next_source_is_read(host: s
     assert [letter.source for letter in letters] == [f"http://{host}/{name}?page=2"]
     assert told in letters[0].reason
     assert "planted" not in str(letters)
-    with pytest.raises(ValueError, match="pass dead_letters=") as raised:
+    with pytest.raises(ValueError, match="pass a function as dead_letters=") as raised:
         list(open_source(secret(host, name)))
     assert "planted" not in str(raised.value)
 

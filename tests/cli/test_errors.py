@@ -59,7 +59,7 @@ def test_errors_say_what_to_do(
 
 def test_advice_names_the_options_of_the_command_line() -> None:
     assert in_flags("needs columns={'page_starts': ...}: a list", {}) == "needs --column page_starts=...: a list"
-    text = "pass columns={'text': ...} (column= of open_source, embed and split_sentences) to say which"
+    text = "pass columns={'text': ...} (column= of read, open_source, parse, embed and split_sentences) to say which"
     assert in_flags(text, {}) == "pass --column to say which"
     assert in_flags("where: language='en' or mode=x", {}) == "where: language='en' or mode=x"
     assert in_flags("pass columns={'text': ...} with the name", {}) == "pass --column with the name"

@@ -125,7 +125,9 @@ def test_an_index_of_paragraphs_answers_as_one_of_articles(tmp_path: Path) -> No
 def test_what_cannot_be_merged_is_refused() -> None:
     table = chunks_of(["Cats purr."], ids=["a"]).table
     other = pychunk.Segmenter("sentence", vectors="sentence")(["Dogs bark."], ids=["a"], first_document=1).table
-    with pytest.raises(ValueError, match=r"rows 0 and 2 of the chunks are both chunk 0 of document 0, 'a': segment"):
+    with pytest.raises(
+        ValueError, match=r"rows 0 and 2 of the chunks are both chunk 0 of document 0, 'a': call a Segmenter"
+    ):
         merged(pa.concat_tables([table, other, table]))
     boxed = pa.concat_tables([table, other]).append_column("boxes", pa.array([[{"page": 1}], None]))
     with pytest.raises(ValueError, match="have boxes on pages"):

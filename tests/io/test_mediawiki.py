@@ -389,7 +389,7 @@ def test_broken_pages_are_letters_of_their_own(tmp_path: Path) -> None:
     for letter in letters:
         offset = int(letter.position.split()[1])
         assert plain[offset : offset + 200].startswith(letter.excerpt)
-    with pytest.raises(ValueError, match="pass dead_letters="):
+    with pytest.raises(ValueError, match="pass a function as dead_letters="):
         rows(open_source(path))
 
 

@@ -88,7 +88,9 @@ def test_a_null_is_a_letter(tmp_path: Path, name: str) -> None:
     assert [row["id"] for row in found] == ["a", "c"]
     unit = "line" if name.endswith("jsonl") else "row"
     assert [(letter.position, letter.reason) for letter in letters] == [(f"{unit} 2", "column 'text' is null")]
-    with pytest.raises(ValueError, match=f"{unit} 2: column 'text' is null; pass dead_letters="):
+    with pytest.raises(
+        ValueError, match=f"{unit} 2: column 'text' is null; correct the file, or in Python pass a function"
+    ):
         list(open_source(path, column="text"))
 
 
@@ -164,7 +166,7 @@ def test_ids_are_no_texts(tmp_path: Path, name: str, ending: str) -> None:
     else:
         file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     said = f"the only string column is '{name}', whose name suggests ids or URLs, not text: pass "
-    argument = "columns={'text': ...} (column= of open_source, embed and split_sentences)"
+    argument = "columns={'text': ...} (column= of read, open_source, parse, embed and split_sentences)"
     with pytest.raises(ValueError, match=re.escape(f"in.{ending}: {said}{argument} with its name if it does")):
         list(open_source(file))
     done = invoke(["segment", str(file)])

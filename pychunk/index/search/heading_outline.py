@@ -38,7 +38,7 @@ class Outline:
         if "subtree" not in table.column_names:
             raise ValueError(
                 "these chunks have no tree of headings to expand hits by: index documents with headings, such as files "
-                "of Markdown or texts from pychunk.parse(), or pass expansion= a number of neighbours"
+                "of Markdown or texts from pychunk.parse(), or pass a number of neighbours as expansion="
             )
         rows = np.arange(table.num_rows, dtype=np.int64)
         size, parent, chunk = (
