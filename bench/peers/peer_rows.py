@@ -127,6 +127,66 @@ def sentence_transformers_loop() -> Callable[[str], object]:
     return split
 
 
+def o200k() -> object:
+    """Return tiktoken's encoding o200k, whose vocabulary is in the package quicktok-v1."""
+    import tiktoken
+
+    from pychunk._engine.data.patterns import PATTERNS
+
+    return tiktoken.Encoding("o200k", pat_str=PATTERNS["o200k"][0], mergeable_ranks=ranks("o200k"), special_tokens={})
+
+
+def ranks(name: str) -> dict[bytes, int]:
+    """Return the tokens of a vocabulary in the package quicktok-v1, with their ranks."""
+    import importlib.util
+    import struct
+
+    package = importlib.util.find_spec("quicktok")
+    if package is None or package.origin is None:
+        raise ImportError('the vocabulary is in a package: pip install "quicktok-v1==0.4.0"')
+    data, at, found = (Path(package.origin).parent / "data" / f"{name}.vocab").read_bytes(), 4, {}
+    while at < len(data):
+        (length,) = struct.unpack_from("<H", data, at)
+        (found[data[at + 2 : at + 2 + length]],) = struct.unpack_from("<I", data, at + 2 + length)
+        at += 6 + length
+    return found
+
+
+def o200k_row(method: str, threads: int, **options: object) -> Callable[[list[str]], Run]:
+    def prepare(texts: list[str]) -> Run:
+        return pychunk_row(method, threads, tokenizer=o200k(), **options)(texts)
+
+    return prepare
+
+
+def chonkie_o200k() -> Callable[[str], object]:
+    from chonkie import RecursiveChunker
+
+    return RecursiveChunker(tokenizer=o200k(), chunk_size=512).chunk
+
+
+def semchunk_o200k() -> Callable[[str], object]:
+    import semchunk
+
+    return semchunk.chunkerify(o200k(), 512)
+
+
+def text_splitter_o200k() -> Callable[[str], object]:
+    from semantic_text_splitter import TextSplitter
+
+    encoding = o200k()
+    return TextSplitter.from_callback(lambda text: len(encoding.encode_ordinary(text)), 512).chunks
+
+
+def langchain_o200k() -> Callable[[str], object]:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    encoding = o200k()
+    return RecursiveCharacterTextSplitter(
+        chunk_size=512, chunk_overlap=0, length_function=lambda text: len(encoding.encode_ordinary(text))
+    ).split_text
+
+
 def chonkie_recursive() -> Callable[[str], object]:
     from chonkie import RecursiveChunker
 
@@ -268,6 +328,16 @@ ROWS: dict[str, dict[str, tuple[float, Callable[[list[str]], Run]]]] = {
         "chonkie recursive": (4, each(chonkie_recursive)),
         "semantic-text-splitter": (2, each(text_splitter(True))),
         "semchunk": (1, each(semchunk_tokens)),
+    },
+    "by 512 tokens of o200k": {
+        "pychunk recursive, 1 thread": (60, o200k_row("recursive", 1, size=512)),
+        "pychunk fixed, 1 thread": (60, o200k_row("fixed", 1, size=512)),
+        "pychunk structure, 1 thread": (60, o200k_row("structure", 1, max_tokens=512)),
+        "pychunk default (topic), 1 thread": (60, o200k_row("topic", 1, max_tokens=512)),
+        "semantic-text-splitter": (1, each(text_splitter_o200k)),
+        "chonkie recursive": (1, each(chonkie_o200k)),
+        "semchunk": (1, each(semchunk_o200k)),
+        "LangChain recursive": (1, each(langchain_o200k)),
     },
     "by characters": {
         "pychunk recursive, 1 thread": (60, pychunk_row("recursive", 1, size=1000, unit="characters")),

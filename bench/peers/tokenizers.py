@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import struct
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import peer_rows
 import pyarrow.parquet as pq
 
 from pychunk._engine.data.patterns import PATTERNS
@@ -31,18 +31,6 @@ from pychunk.tokenizers.byte_pair import BytePairTokenizer, ranks_vocabulary
 #: A function that tokenizes a text, and one that returns the ids of its result.
 Made = tuple[Callable[[Any], Any], Callable[[Any], list[int]]]
 _BYTES = 4_000_000
-
-
-def published_ranks(name: str) -> dict[bytes, int]:
-    package = importlib.util.find_spec("quicktok")
-    if package is None or package.origin is None:
-        sys.exit('the vocabulary is in a package: pip install "quicktok-v1==0.4.0"')
-    data, at, found = (Path(package.origin).parent / "data" / f"{name}.vocab").read_bytes(), 4, {}
-    while at < len(data):
-        (length,) = struct.unpack_from("<H", data, at)
-        (found[data[at + 2 : at + 2 + length]],) = struct.unpack_from("<I", data, at + 2 + length)
-        at += 6 + length
-    return found
 
 
 def peers(ranks: dict[bytes, int], folder: Path) -> dict[str, Callable[[], Made]]:
@@ -118,7 +106,7 @@ def main() -> None:
     os.environ["RAYON_NUM_THREADS"] = "1"
     text, other = texts(given.data)
     with tempfile.TemporaryDirectory() as folder:
-        makers = peers(published_ranks("o200k"), Path(folder))
+        makers = peers(peer_rows.ranks("o200k"), Path(folder))
         expected: list[int] | None = None
         for name, make in makers.items():
             run, ids_of = make()

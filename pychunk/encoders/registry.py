@@ -154,11 +154,9 @@ def _directory(encoder: Any, task: str) -> Path:
     from .._util.suggestions import did_you_mean  # imported here because only an error needs it
 
     kind = "encoder" if task == "vectors" else "model"
-    facts = (
-        f"{static_encoder.FACTS}, {model_dir.FACTS} or a model of model2vec" if task == "vectors" else model_dir.FACTS
-    )
+    tables = f"{static_encoder.FACTS}, a model of model2vec or " if task == "vectors" else ""
     raise ValueError(
-        f"unknown {kind} {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {facts}"
+        f"unknown {kind} {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {tables}{model_dir.FACTS}"
         f"{did_you_mean(encoder, known)}"
     )
 
