@@ -156,8 +156,8 @@ def _directory(encoder: Any, task: str) -> Path:
     kind = "encoder" if task == "vectors" else "model"
     tables = f"{static_encoder.FACTS}, a model of model2vec or " if task == "vectors" else ""
     raise ValueError(
-        f"unknown {kind} {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {tables}{model_dir.FACTS}"
-        f"{did_you_mean(encoder, known)}"
+        f"unknown {kind} {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {tables}"
+        f"{model_dir.FACTS}{did_you_mean(encoder, known)}"
     )
 
 

@@ -83,9 +83,7 @@ def test_an_index_keeps_its_name_and_asks_for_it(tmp_path: Path) -> None:
         assert index.info["encoder"]["fingerprint"] == "model:1"
     with pychunk.Index.open(tmp_path / "i", encoder=model) as index:
         assert index.search(["oven hot"], k=1)[0][0].text == wanted[0].text
-    with pytest.raises(
-        ValueError, match=r"vectors of the encoder 'model:1', which cannot.*or with the pychunk\.Encoder"
-    ):
+    with pytest.raises(ValueError, match=r"vectors of the encoder 'model:1', which.*or with the pychunk\.Encoder"):
         pychunk.Index.open(tmp_path / "i")
     with pytest.raises(
         ValueError, match=r"holds vectors of encoder 'model:1' \(model:1\), and 'letters:1' is letters:1"
