@@ -1,4 +1,4 @@
-"""The one-line reprs of objects that hold a long text."""
+"""The shortening of texts: one-line reprs of objects that hold a long text, and truncation at word boundaries."""
 
 from __future__ import annotations
 
@@ -30,3 +30,17 @@ def quoted(value: Any, room: int) -> str:
     while len(repr(kept)) > room - 3:  # The escape of one character, such as \U0001f600, takes up to ten characters.
         kept = kept[: len(kept) - max(1, (len(repr(kept)) - room + 3) // 10)]
     return repr(kept + "...")
+
+
+def whole_words(text: str, characters: int) -> str:
+    """Return the first words of a text, as many as fit into a number of characters.
+
+    If whole words would fill less than half of ``characters``, the next word is cut to fill the rest.
+
+    >>> whole_words("Take it with food", 10), whole_words("Donaudampfschiff", 5), whole_words("ab", 5)
+    ('Take it', 'Donau', 'ab')
+    """
+    if len(text) <= characters:
+        return text
+    cut = text.rfind(" ", 0, characters + 1)
+    return text[:cut] if 2 * cut >= characters else text[:characters].rstrip()

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from .._engine import native
 from .._util.lazy_imports import by_name
-from .._util.truncation import whole_words
+from .._util.reprs import whole_words
 from . import context_windows
 from .chunk_documents import Documents
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._engine.arrow import compute as pc
-from .._util.truncation import whole_words
+from .._util.reprs import whole_words
 from .chunk_documents import Documents
 
 

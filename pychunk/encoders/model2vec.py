@@ -73,8 +73,8 @@ class Model2VecEncoder:
         weights = stored.get("weights", np.ones(len(rows)))
         if not (rows.ndim == 1 and len(rows) and 0 <= rows.min() <= rows.max() < len(table)):
             raise ValueError(
-                f"{self.path / WEIGHTS}: mapping must hold rows of embeddings, from 0 to {len(table) - 1}: save the "
-                "model again"
+                f"{self.path / WEIGHTS}: mapping must hold rows of embeddings, from 0 to {len(table) - 1}; got "
+                f"{rows.min(initial=0)} to {rows.max(initial=0)} in the shape {list(rows.shape)}: save the model again"
             )
         if weights.shape != rows.shape:
             raise ValueError(

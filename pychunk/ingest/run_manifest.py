@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._util.durable_files import whole_file
-from .._util.truncation import whole_words
+from .._util.reprs import whole_words
 from .run_folder import REMOVED, SUMMARIES, aside
 
 NAME = "_manifest.json"

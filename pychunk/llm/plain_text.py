@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from .._util.truncation import whole_words
+from .._util.reprs import whole_words
 
 #: The zero-width non-joiner and joiner, which words of some scripts need. plain() removes all other characters of the
 #: categories below (control, format, surrogate, private, unassigned).

@@ -268,7 +268,9 @@ def read_ranks(path: Path) -> Vocabulary:
                 f"{path}: line {number} must be a token in base64 and its rank; got {line[:60]!r}. Get the file again"
             ) from None
         if not 0 <= pairs[-1][1] < 1 << 31 or not rank.isdigit():
-            raise ValueError(f"{path}: the rank of line {number} must be below {1 << 31}; got {rank[:60]!r}")
+            raise ValueError(
+                f"{path}: the rank of line {number} must be below {1 << 31}; got {rank[:60]!r}. Get the file again"
+            )
     return ranks_vocabulary(pairs)
 
 
@@ -295,7 +297,9 @@ def load_ranks(path: Path, pattern: str, name: str | None = None) -> BytePairTok
 def _read(path: Path) -> bytes:
     """Return the content of a file, decompressed."""
     if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{path}: a vocabulary must have at most {MOST_BYTES} bytes; got {path.stat().st_size}")
+        raise ValueError(
+            f"{path}: a vocabulary must have at most {MOST_BYTES} bytes; got {path.stat().st_size}. Pass a vocabulary"
+        )
     data = path.read_bytes()
     if data[:2] != b"\x1f\x8b":
         return data
@@ -305,5 +309,7 @@ def _read(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{path}: the compressed data is damaged ({error}). Get the file again") from None
     if len(data) > MOST_BYTES:
-        raise ValueError(f"{path}: a vocabulary must have at most {MOST_BYTES} bytes when it is decompressed")
+        raise ValueError(
+            f"{path}: a vocabulary must have at most {MOST_BYTES} bytes when it is decompressed. Get the file again"
+        )
     return data

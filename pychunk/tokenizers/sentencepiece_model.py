@@ -54,11 +54,11 @@ def read_model(data: bytes, where: str) -> Model:
     unknown = [at for at, kind in enumerate(types) if kind == _UNKNOWN]
     if len(unknown) != 1:
         raise ValueError(
-            f"{where}: pieces must hold one piece of the type UNKNOWN, got {len(unknown)} of {len(pieces)}"
+            f"{where}: pieces must hold one piece of the type UNKNOWN; got {len(unknown)} of {len(pieces)}"
         )
     model = _MODELS.get(trainer.get(3, 1))
     if model is None:
-        raise ValueError(f"{where}: trainer_spec.model_type must be from 1 to 4, got {trainer.get(3)!r:.40}")
+        raise ValueError(f"{where}: trainer_spec.model_type must be from 1 to 4; got {trainer.get(3)!r:.40}")
     character_map = _bytes(normalizer.get(2, b""), where, "normalizer_spec.precompiled_charsmap")
     extra = bool(normalizer.get(4, 1))
     unsupported = ""
@@ -105,23 +105,23 @@ def _piece(value: Any, where: str, name: str) -> tuple[str, float, int]:
             text = _bytes(own, where, f"{name}.piece")
         elif number == 2:
             if not isinstance(own, bytes) or len(own) != 4:
-                raise ValueError(f"{where}: {name}.score must be a number in 4 bytes, got {own!r:.40}")
+                raise ValueError(f"{where}: {name}.score must be a number in 4 bytes; got {own!r:.40}")
             (score,) = struct.unpack("<f", own)
         elif number == 3:
             kind = own
     if kind not in _KINDS:
-        raise ValueError(f"{where}: {name}.type must be from 1 to 6, got {kind!r:.40}")
+        raise ValueError(f"{where}: {name}.type must be from 1 to 6; got {kind!r:.40}")
     if not text:
         raise ValueError(f"{where}: {name}.piece must not be empty")
     try:
         return text.decode(), score, kind
     except UnicodeDecodeError:
-        raise ValueError(f"{where}: {name}.piece must be UTF-8, got {text!r:.80}") from None
+        raise ValueError(f"{where}: {name}.piece must be UTF-8; got {text!r:.80}") from None
 
 
 def _bytes(value: Any, where: str, name: str) -> bytes:
     if not isinstance(value, bytes):
-        raise ValueError(f"{where}: {name} must be bytes with a length, got the number {value!r:.40}")
+        raise ValueError(f"{where}: {name} must be bytes with a length; got the number {value!r:.40}")
     return value
 
 

@@ -43,7 +43,9 @@ class TokenizerFile:
 
     def not_native(self, field: str, message: str) -> NotNativeError:
         """Return the error of a field whose value the native core does not implement."""
-        return NotNativeError(f"{self.path}: {field} {message}, which the native core does not implement")
+        return NotNativeError(
+            f"{self.path}: {field} {message}, which the native core does not implement: the package tokenizers runs it"
+        )
 
 
 def read(path: Path) -> TokenizerFile:
@@ -53,7 +55,9 @@ def read(path: Path) -> TokenizerFile:
         ValueError: The file is damaged.
     """
     if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{path}: a tokenizer must have at most {MOST_BYTES} bytes; got {path.stat().st_size}")
+        raise ValueError(
+            f"{path}: a tokenizer must have at most {MOST_BYTES} bytes; got {path.stat().st_size}. Pass a tokenizer"
+        )
     try:
         data = json.loads(path.read_bytes())
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
@@ -128,7 +132,7 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
             if token.get(option):
                 raise file.not_native(f"added_tokens: {token['content']!r:.60}", f"has {option}")
         if not token["content"]:
-            raise file.damaged("added_tokens", "must not be empty texts")
+            raise file.damaged("added_tokens", f"must not be empty texts; got one with the id {token['id']}")
         added[token["content"]] = token["id"]
     try:
         return BytePairTokenizer(
@@ -152,7 +156,7 @@ def _check_byte_level(file: TokenizerFile) -> str:
     if given[0].get("type") == "Sequence":
         given = given[0].get("pretokenizers")
         if not isinstance(given, list) or not all(isinstance(step, dict) for step in given):
-            raise file.damaged("pre_tokenizer.pretokenizers", "must be a list of objects")
+            raise file.damaged("pre_tokenizer.pretokenizers", f"must be a list of objects; got {given!s:.60}")
     if not given or given[-1].get("type") != "ByteLevel":
         raise file.not_native("pre_tokenizer", f"does not end with ByteLevel ({file.pre_tokenizer!s:.60})")
     *steps, last = given
@@ -188,7 +192,8 @@ def _byte_vocabulary(file: TokenizerFile) -> Vocabulary:
     """Return the vocabulary of a byte-level model. Tokens with other characters match no text, and are left out."""
     vocab, merges = file.model.get("vocab"), file.model.get("merges")
     if not isinstance(vocab, dict) or not all(map(_is_id, vocab.values())):
-        raise file.damaged("model.vocab", f"must map tokens to ids from 0 to {(1 << 31) - 1}")
+        wrong = vocab if not isinstance(vocab, dict) else next(each for each in vocab.items() if not _is_id(each[1]))
+        raise file.damaged("model.vocab", f"must map tokens to ids from 0 to {(1 << 31) - 1}; got {wrong!s:.60}")
     if not isinstance(merges, list):
         raise file.damaged("model.merges", f"must be a list; got {type(merges).__name__}")
     alphabet = _alphabet()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,10 +99,11 @@ def sentencepiece_of(data: bytes, where: str, name: str) -> SentencePieceTokeniz
         where: The name of the file, for messages.
         name: The tokenizer's name.
     """
-    model = read_model(data, where)
-    if model.unsupported:
-        raise NotNativeError(f"{where}: {model.unsupported}; the package sentencepiece runs such models")
-    return _made(model.vocabulary, name, where)
+    with _remedy():
+        model = read_model(data, where)
+        if model.unsupported:
+            raise NotNativeError(f"{where}: {model.unsupported}; the package sentencepiece runs such models")
+        return _made(model.vocabulary, name, where)
 
 
 def unigram_of(data: Mapping[str, Any], where: str, name: str | None = None) -> SentencePieceTokenizer:
@@ -117,6 +120,11 @@ def unigram_of(data: Mapping[str, Any], where: str, name: str | None = None) -> 
         NotNativeError: The file asks for something that only the package tokenizers does.
         ValueError: The file is damaged. The message names the file and the field.
     """
+    with _remedy():
+        return _unigram_of(data, where, name)
+
+
+def _unigram_of(data: Mapping[str, Any], where: str, name: str | None) -> SentencePieceTokenizer:
     model = _mapping(data.get("model"), where, "model")
     vocabulary = model.get("vocab")
     if model.get("type") != "Unigram" or not isinstance(vocabulary, list):
@@ -125,11 +133,11 @@ def unigram_of(data: Mapping[str, Any], where: str, name: str | None = None) -> 
         match entry:
             case [str(), float() | int()] if not isinstance(entry[1], bool):
                 continue
-        raise ValueError(f"{where}: model.vocab[{at}] must be a piece and its score, got {entry!r:.80}")
+        raise ValueError(f"{where}: model.vocab[{at}] must be a piece and its score; got {entry!r:.80}")
     pieces = [piece for piece, _ in vocabulary]
     unknown = model.get("unk_id")
     if not isinstance(unknown, int) or isinstance(unknown, bool) or not 0 <= unknown < len(pieces):
-        raise ValueError(f"{where}: model.unk_id must be from 0 to {len(pieces) - 1}, got {unknown!r:.80}")
+        raise ValueError(f"{where}: model.unk_id must be from 0 to {len(pieces) - 1}; got {unknown!r:.80}")
     kinds = np.full(len(pieces), NORMAL, np.uint8)
     for token in data.get("added_tokens") or []:
         number = _mapping(token, where, "added_tokens").get("id")
@@ -165,6 +173,17 @@ def _as_tokenizers_reads(score: float) -> float:
     return float(int(whole + fraction)) / float(f"1e{len(fraction)}") if score else 0.0
 
 
+@contextmanager
+def _remedy() -> Iterator[None]:
+    """Add the remedy to the error of a damaged file."""
+    try:
+        yield
+    except NotNativeError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"{error}: get the file again") from None
+
+
 def _made(vocabulary: PieceVocabulary, name: str, where: str) -> SentencePieceTokenizer:
     try:
         return SentencePieceTokenizer(vocabulary, name)
@@ -180,7 +199,7 @@ def _unsupported(where: str, field: str, got: Any) -> NotNativeError:
 
 def _mapping(value: Any, where: str, field: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{where}: {field} must be an object, got {value!r:.80}")
+        raise ValueError(f"{where}: {field} must be an object; got {value!r:.80}")
     return value
 
 
@@ -193,7 +212,7 @@ def _steps(value: Any, inner: str, where: str, field: str) -> list[Mapping[str, 
         return [own]
     steps = own.get(inner)
     if not isinstance(steps, list):
-        raise ValueError(f"{where}: {field}.{inner} must be a list, got {steps!r:.80}")
+        raise ValueError(f"{where}: {field}.{inner} must be a list; got {steps!r:.80}")
     return [_mapping(step, where, f"{field}.{inner}") for step in steps]
 
 
@@ -232,7 +251,7 @@ def _splitter(value: Any, where: str) -> dict[str, Any]:
         raise _unsupported(where, "pre_tokenizer", dict(own))
     scheme = own.get("prepend_scheme") or ("always" if own.get("add_prefix_space", True) else "never")
     if scheme not in ("always", "first", "never"):
-        raise ValueError(f"{where}: pre_tokenizer.prepend_scheme must be always, first or never, got {scheme!r:.80}")
+        raise ValueError(f"{where}: pre_tokenizer.prepend_scheme must be always, first or never; got {scheme!r:.80}")
     return {"prefix": scheme, "split_at_white": len(steps) == 2}
 
 

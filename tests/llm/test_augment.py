@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import pychunk
 from pychunk._engine import native
-from pychunk._util.truncation import whole_words
+from pychunk._util.reprs import whole_words
 from pychunk.augmentation import Document, context_windows
 from pychunk.cli.main import app
 from pychunk.inputs.texts import PartialRowError

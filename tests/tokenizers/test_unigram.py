@@ -135,10 +135,10 @@ def minimal(**changes: Any) -> dict[str, Any]:
     [
         (minimal(model={"type": "BPE"}), "model.type must be Unigram"),
         (minimal(model={"vocab": {}}), "with a list as model.vocab"),
-        (minimal(model={"vocab": [["a"]]}), r"model.vocab\[0\] must be a piece and its score, got \['a'\]"),
+        (minimal(model={"vocab": [["a"]]}), r"model.vocab\[0\] must be a piece and its score; got \['a'\]"),
         (minimal(model={"vocab": [["a", True]]}), r"model.vocab\[0\] must be a piece and its score"),
-        (minimal(model={"unk_id": 2}), "model.unk_id must be from 0 to 1, got 2"),
-        (minimal(model={"unk_id": None}), "model.unk_id must be from 0 to 1, got None"),
+        (minimal(model={"unk_id": 2}), "model.unk_id must be from 0 to 1; got 2"),
+        (minimal(model={"unk_id": None}), "model.unk_id must be from 0 to 1; got None"),
         (minimal(model={"vocab": [["<unk>", 0.0], ["a", 0.0], ["a", 0.0]]}), "pieces: 'a' has two ids, 1 and 2"),
         (minimal(model={"byte_fallback": True}), "model.byte_fallback needs pieces for all 256 bytes"),
         (
@@ -147,12 +147,12 @@ def minimal(**changes: Any) -> dict[str, Any]:
         ),
         (minimal(normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}), "must hold at least 5 bytes"),
         (minimal(normalizer={"type": "Sequence"}), "normalizer.normalizers must be a list"),
-        (minimal(normalizer=3), "normalizer must be an object, got 3"),
+        (minimal(normalizer=3), "normalizer must be an object; got 3"),
         (
             minimal(pre_tokenizer={**METASPACE, "prepend_scheme": "often"}),
             "prepend_scheme must be always, first or never",
         ),
-        ({}, "model must be an object, got None"),
+        ({}, "model must be an object; got None"),
     ],
 )
 def test_damaged_files_are_errors_that_name_the_file_and_the_field(content: dict[str, Any], message: str) -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ..._util.durable_files import remove, whole_file
 from ..._util.folder_lock import FolderLock
-from ..._util.truncation import whole_words
+from ..._util.reprs import whole_words
 from ..files import block_checksums
 from ..files.block_checksums import Blocks, damaged
 from .manifest_values import OWN, fault
