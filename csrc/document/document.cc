@@ -43,6 +43,8 @@ void Document::open(const Inputs& inputs, int64_t i) {
   find_removed(text_, starts(), inputs.layout.removed_of(i), removed_);
   vectors_.begin(sentences(), inputs.table.cols);
   check_given();
+  // tokenize() appends the end of the text for a moment, and lengths() keeps spans of the starts.
+  sentences_.starts.reserve(sentences_.starts.size() + 1);
 }
 
 // Check that the caller passed one value for each sentence, or one for each pair of adjacent sentences.

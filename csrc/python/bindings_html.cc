@@ -40,8 +40,9 @@ py::tuple work_of_html(const Array<uint8_t>& page, int64_t open, int64_t formatt
 
 std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
-    PYCHUNK_CHECK(key.size() > 1 && key[0] == '"', "a key must begin with a quote and have text after it, got '", key,
-                  "'");
+    PYCHUNK_CHECK(key.size() > 1 && key[0] == '"',
+                  "a key must begin with a double quote (\") and have text after it, got ",
+                  key.empty() ? "nothing" : key);
   }
   const std::vector<std::string_view> wanted(keys.begin(), keys.end());
   return without_gil([&] { return find_keys(page_bytes(page), wanted); });

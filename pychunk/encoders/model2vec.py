@@ -74,7 +74,7 @@ class Model2VecEncoder:
         if not (rows.ndim == 1 and len(rows) and 0 <= rows.min() <= rows.max() < len(table)):
             raise ValueError(
                 f"{self.path / WEIGHTS}: mapping must hold rows of embeddings, from 0 to {len(table) - 1}; got "
-                f"{rows.min(initial=0)} to {rows.max(initial=0)} in the shape {list(rows.shape)}: save the model again"
+                f"{_range(rows)}: save the model again"
             )
         if weights.shape != rows.shape:
             raise ValueError(
@@ -144,6 +144,10 @@ class Model2VecEncoder:
         if report is not None:
             report(len(found.ids), len(found.ids))
         return vectors
+
+
+def _range(values: npt.NDArray[Any]) -> str:
+    return f"{values.min()} to {values.max()} in the shape {list(values.shape)}" if values.size else "none"
 
 
 def _weights(file: Path) -> dict[str, npt.NDArray[Any]]:

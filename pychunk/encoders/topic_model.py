@@ -64,9 +64,9 @@ class TopicModel:
         wanted = self.facts["encoder"]
         if fingerprint != wanted:
             raise ValueError(
-                f"the topic model in {self.path} is for vectors of {wanted}, but these are of {fingerprint}; pass the "
-                "encoder that it was trained on, or train one, in a checkout: python -m training.topic "
-                "--encoder NAME --out DIR, then model=DIR"
+                f"the topic model in {self.path} is for vectors of {wanted}, but these are of {fingerprint}: pass that "
+                "encoder, or train a topic model for yours in a checkout of pychunk (python -m training.topic "
+                "--encoder NAME --out DIR) and pass model=DIR"
             )
 
     def threshold(self, size: float) -> float:

@@ -164,8 +164,9 @@ def _load_folder(folder: Path, limit: int | None) -> Dataset:
         if "question" in columns and {"answers", "answer", "spans"} & set(columns):
             return questions_of(table, limit=limit)
         raise ValueError(
-            f"{table} is no dataset: it must have the columns {sorted(_REFERENCE_COLUMNS)}, {sorted(_PAGE_COLUMNS)}, "
-            f"or question with answers, answer or spans; got {columns}"
+            f"{table} is no dataset: it must have the column question and one of answers, answer and spans; or all of "
+            f"{', '.join(sorted(_REFERENCE_COLUMNS))}; or all of {', '.join(sorted(_PAGE_COLUMNS))}; got "
+            f"{', '.join(columns) or 'no columns'}"
         )
     if (folder / "questions.jsonl").exists():
         return questions_of(folder / "questions.jsonl", limit=limit)
@@ -254,8 +255,8 @@ def chunking_evaluation(folder: str | Path, limit: int | None = None) -> Dataset
         corpus = row["corpus_id"]
         if corpus not in texts:
             raise ValueError(
-                f"questions.csv row {number}: no {corpus}.md in {folder}; got {', '.join(texts) or 'none'}; add it, or "
-                "correct corpus_id"
+                f"questions.csv row {number}: corpus_id is {corpus!r:.80}, but {folder} has no {corpus}.md, only "
+                f"{', '.join(f'{name}.md' for name in texts) or 'no .md'}: add the file, or correct corpus_id"
             )
         spans = []
         for reference in json.loads(row["references"]):

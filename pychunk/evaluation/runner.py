@@ -421,10 +421,12 @@ def _nowhere(data: Dataset) -> list[str]:
         return []
     first, count = data.questions[lost[0]], len(data.questions)
     where = "any document" if first.document < 0 else f"document {data.ids[first.document]!r:.60}"
-    said = f"question {lost[0] + 1}, {first.text!r:.60}: {first.answers[0]!r:.60} is not in {where}"
+    said = (
+        f"question {lost[0] + 1}, {first.text!r:.60}, has the answer {first.answers[0]!r:.60}, which is not in {where}"
+    )
     if len(lost) == count:
         raise ValueError(
-            f"no question has an answer in its document, so no chunk can contain one: {said} (the first of {count:,}). "
+            f"no question of {count:,} has an answer in its document, so no chunk can contain one; the first, {said}. "
             "Correct the answers or documents. If 'document' contains ids, pass documents= with the file of their texts"
         )
     have = "1 question has" if len(lost) == 1 else f"{len(lost)} questions have"

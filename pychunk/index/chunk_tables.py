@@ -42,9 +42,9 @@ def as_table(chunks: Any) -> pa.Table:
     for name in {*REQUIRED, "document_id"}.intersection(table.column_names):
         if table[name].null_count:
             raise ValueError(
-                f"the column {name!r} of a chunk table must not be null; got "
-                f"{counted(table[name].null_count, 'null')} in {counted(table.num_rows, 'row')}: fill or drop "
-                "these rows"
+                f"the column {name!r} of a chunk table must have no nulls; got "
+                f"{counted(table[name].null_count, 'null')} in {counted(table.num_rows, 'row')}: fill each null, or "
+                "drop its row"
             )
     return table
 
@@ -200,6 +200,15 @@ def _remedy(layout: Layout, encoder: str) -> str:
     return f"segment with the index's encoder (vectors=pychunk.Vectors({layout.vectors!r}, ...)), or pass {encoded}"
 
 
+def _conflict(one: pa.Field, other: pa.Field) -> bool:
+    """Return whether no type holds the values of two fields."""
+    try:
+        pa.unify_schemas([pa.schema([one]), pa.schema([other])], promote_options="permissive")
+    except pa.ArrowTypeError:
+        return True
+    return False
+
+
 def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
     """Return the columns of an index together with those of a table that is added.
 
@@ -211,9 +220,17 @@ def joined(known: pa.Schema | None, new: pa.Schema) -> pa.Schema:
     try:
         return pa.unify_schemas([known, new], promote_options="permissive")
     except pa.ArrowTypeError as error:
+        for field in new:
+            at = known.get_field_index(field.name)
+            if at < 0 or not _conflict(known.field(at), field):
+                continue
+            own = field.name in {*REQUIRED, "document_id"}
+            raise ValueError(
+                f"the chunks' column {field.name!r} is of type {field.type}, but of type {known.field(at).type} in the "
+                f"index: cast it to {known.field(at).type}{'' if own else ', or rename it'}"
+            ) from error
         raise ValueError(
-            f"a column of the chunks has another type than in the index ({error}; the index's type is first): cast "
-            "the column to the index's type, or name it otherwise"
+            f"the chunks' columns do not fit the index's ({error}): cast them to the index's types"
         ) from error
 
 

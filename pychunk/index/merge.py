@@ -111,7 +111,7 @@ def _check_chunks(table: pa.Table, row: I64, chunk: I64, order: I64) -> None:
         raise ValueError(
             f"rows {a} and {b} of the chunks are both chunk {chunk[at]} of document {table['document_index'][at]}, "
             f"{table['document_id'][at].as_py()!r}: call a Segmenter on each batch, with "
-            "first_document= after the last document of the batch before"
+            "first_document= one more than the last document_index of the batch before"
         )
 
 

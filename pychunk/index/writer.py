@@ -599,9 +599,11 @@ def _removed(store: Store, rows: int) -> npt.NDArray[np.bool_]:
             if found.ndim != 1 or found.dtype.kind not in "ui":
                 raise ValueError(damaged(folder / name, f"it holds {found.dtype} of shape {found.shape}"))
             if len(found) != manifest["removed"] or (len(found) and not 0 <= found.min() <= found.max() < rows):
-                span = f", from {int(found.min()):,} to {int(found.max()):,}" if len(found) else ""
-                wanted = f"it must hold {counted(manifest['removed'], 'row number')}, below {rows:,}"
-                raise ValueError(damaged(folder / name, f"{wanted}; it holds {len(found):,}{span}"))
+                span = f" up to {int(found.max()):,}" if len(found) else ""
+                wanted = f"it must hold {counted(manifest['removed'], 'row number')} below {rows:,}"
+                raise ValueError(
+                    damaged(folder / name, f"{wanted}; it holds {counted(len(found), 'row number')}{span}")
+                )
             removed[found] = True
     if removed.sum() != manifest["removed"]:
         raise ValueError(_unlike(folder / MANIFEST, manifest["removed"], int(removed.sum())))

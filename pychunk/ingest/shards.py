@@ -85,8 +85,8 @@ def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
             table.column(now.name).cast(before.type)
         except (pa.ArrowException, NotImplementedError):  # Arrow has no such cast.
             raise ValueError(
-                f"column {now.name!r} is of type {now.type}, but in earlier documents of type {before.type}. Give "
-                "the files one type, or leave the column out of metadata_columns="
+                f"column {now.name!r} is of type {now.type} here, but was of type {before.type} in earlier documents: "
+                "give it the same type in all files, or leave it out of metadata_columns="
             ) from None
     return table.cast(schema)
 

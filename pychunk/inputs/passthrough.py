@@ -55,8 +55,8 @@ def check_names(metadata_columns: Sequence[str]) -> None:
     taken = [name for name in metadata_columns if name in _OWN]
     if taken:
         raise ValueError(
-            f"metadata_columns must not name a column that all chunks may have; got {taken[0]!r}: rename this column "
-            "of the documents first"
+            f"metadata_columns must not name a column of pychunk's own chunk table; got {taken[0]!r}: rename this "
+            "column of the documents first"
         )
     twice = [name for at, name in enumerate(metadata_columns) if name in metadata_columns[:at]]
     if twice:

@@ -426,17 +426,31 @@ def _stored(text: str | None) -> Response | None:
 
 def _checked_url(url: str | None) -> str:
     found = _said(url, "url", "PYCHUNK_LLM_URL", "such as http://127.0.0.1:8099/v1").rstrip("/")
+    shown = repr(without_secrets(found))
     try:
         parts = urlsplit(found)
-        good = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
-        port_is_one = parts.port is None or parts.port > 0
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
-        good = port_is_one = False
-    else:
-        if parts.username is not None or parts.password is not None:
-            raise ValueError("url must not hold a user or password: pass the key by key= or PYCHUNK_LLM_KEY")
-    if not good or not port_is_one:
-        raise ValueError(f"url must be http:// or https:// with a host and a path; got {without_secrets(found)!r}")
+        is_web = False
+    if not is_web:
+        raise ValueError(
+            f"url must begin with http:// or https:// and a host, such as http://127.0.0.1:8099/v1; got {shown}"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("url must not hold a user or password: pass the key by key= or PYCHUNK_LLM_KEY")
+    if parts.query:
+        raise ValueError(
+            f"url must not have a query (?...); got one after {shown}: leave it out, and pass a key by key= or "
+            "PYCHUNK_LLM_KEY"
+        )
+    if parts.fragment:
+        raise ValueError(f"url must not have a fragment (#...); got one after {shown}: leave it out")
+    try:
+        is_port = parts.port is None or parts.port > 0
+    except ValueError:
+        is_port = False
+    if not is_port:
+        raise ValueError(f"the port in url must be a number from 1 to 65535; got {shown}")
     return found.removesuffix("/chat/completions")
 
 

@@ -103,7 +103,7 @@ class MultiQuery(_LLMQueries):
 
     def __init__(self, llm: LLM | None = None, *, n: int = 3, weight: float = 1.0) -> None:
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 32:
-            raise ValueError(f"n must be a whole number from 1 to 32; got {n!r:.80}")
+            raise ValueError(f"n must be an int from 1 to 32; got {n!r:.80}")
         super().__init__(llm, weight)
         self.n, self.__name__ = n, "multi"
 

@@ -154,7 +154,9 @@ def _of_json(file: TokenizerFile, source: Any) -> Tokenizer:
             return unigram_of(file.data, str(file.path), file.path.name)
         return tokenizer_json.load_byte_pair(file)
     except NotNativeError as error:
-        return LibraryTokenizer(source, reason=str(error).removeprefix(f"{file.path}: "))
+        return LibraryTokenizer(
+            source, reason=str(error).removeprefix(f"{file.path}: ").removesuffix(f": {tokenizer_json.REMEDY}")
+        )
 
 
 def _without_added_tokens(file: TokenizerFile) -> dict[str, Any]:

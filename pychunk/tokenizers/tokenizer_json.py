@@ -13,6 +13,8 @@ from .._engine.data.patterns import pattern_name
 from . import NotNativeError
 from .byte_pair import BytePairTokenizer, Vocabulary
 
+#: What to do with a file that the native core does not implement.
+REMEDY = "pass the file as tokenizer=, and the package tokenizers runs it"
 #: The largest file that is read, in bytes.
 MOST_BYTES = 1 << 29
 
@@ -43,9 +45,7 @@ class TokenizerFile:
 
     def not_native(self, field: str, message: str) -> NotNativeError:
         """Return the error of a field whose value the native core does not implement."""
-        return NotNativeError(
-            f"{self.path}: {field} {message}, which the native core does not implement: the package tokenizers runs it"
-        )
+        return NotNativeError(f"{self.path}: {field} {message}, which the native core does not implement: {REMEDY}")
 
 
 def read(path: Path) -> TokenizerFile:
@@ -139,7 +139,8 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
             vocabulary, pattern, name or path.resolve().parent.name, added, special, nfc=file.normalizer is not None
         )
     except ValueError as error:
-        raise ValueError(f"{path}: model.vocab: {error}. Get the file again") from None
+        said = str(error).rpartition(": ")[2] if "vocabulary: " in str(error) else str(error)
+        raise ValueError(f"{path}: model.vocab: {said}. Get the file again") from None
 
 
 def _check_byte_level(file: TokenizerFile) -> str:

@@ -21,6 +21,7 @@ from .._engine.data.pieces import NORMAL, RESERVED, PieceVocabulary
 from .._engine.data.tokens import Tokens
 from . import NotNativeError
 from .sentencepiece_model import read_model
+from .tokenizer_json import REMEDY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,9 +193,7 @@ def _made(vocabulary: PieceVocabulary, name: str, where: str) -> SentencePieceTo
 
 
 def _unsupported(where: str, field: str, got: Any) -> NotNativeError:
-    return NotNativeError(
-        f"{where}: {field} holds {got!r:.80}, which has no native implementation; the package tokenizers runs it"
-    )
+    return NotNativeError(f"{where}: {field} has {got!r:.80}, which the native core does not implement here: {REMEDY}")
 
 
 def _mapping(value: Any, where: str, field: str) -> Mapping[str, Any]:

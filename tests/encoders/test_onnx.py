@@ -265,9 +265,9 @@ def test_a_wrong_tokenizer_is_named(copy: Path) -> None:
 
 
 def test_a_model_for_something_else_is_named(tiny_encoder: Path, tiny_pairs: Path) -> None:
-    with pytest.raises(ValueError, match="holds a model for pairs; one for vectors is needed"):
+    with pytest.raises(ValueError, match="holds a model for 'pairs', not for 'vectors'"):
         pychunk.Segmenter("pic", encoder=tiny_pairs)
-    with pytest.raises(ValueError, match="holds a model for vectors; one for pairs is needed"):
+    with pytest.raises(ValueError, match="holds a model for 'vectors', not for 'pairs'"):
         pychunk.Segmenter("nsp", encoder=tiny_encoder)
 
 

@@ -148,7 +148,7 @@ def test_ids_without_their_documents_end_the_command(tmp_path: Path) -> None:
     out = run("eval", str(asked), "-m", "sentence", "--mode", "sparse")
     assert out.exit_code == 2
     said = " ".join(out.output.split())
-    assert "no question has an answer in its document" in said
+    assert "has an answer in its document" in said
     assert "--documents" in said
 
 
@@ -293,7 +293,7 @@ def test_evaluate_warns_of_questions_that_nothing_can_answer() -> None:
             list(DOCUMENTS.values()), [{**each, "document": int(each["document"] == "sky")} for each in asked]
         )
     assert rows[0]["measures"]["strict hits@1"]["mean"] == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="no question has an answer in its document"):
+    with pytest.raises(ValueError, match=r"no question of \d+ has an answer in its document"):
         evaluate(DOCUMENTS, asked[-1:])
     with pytest.raises(TypeError, match="documents must be texts; got 3 for the document 'a'"):
         evaluate({"a": 3}, asked)  # type: ignore[dict-item]  # what is refused

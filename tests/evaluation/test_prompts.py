@@ -113,6 +113,7 @@ def test_default_prompts_and_what_is_refused(source: Path, tiny_reranker: Path, 
     with pytest.raises(ValueError, match="takes 602 tokens, which leaves no room for a text in the 512"):
         registry.vector_encoder(tmp_path / "long")
     with pytest.raises(
-        ValueError, match="query_prompt may be given only for a model of the task vectors; this model's task is relev"
+        ValueError,
+        match="query_prompt may be given only for a model whose task is 'vectors'",
     ):
         export.export(tiny_reranker.parent / "hf", tmp_path / "no", query_prompt="query: ")

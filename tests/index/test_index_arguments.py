@@ -39,9 +39,9 @@ def test_vectors_of_another_encoder_and_missing_ones_are_refused(saved_index: Pa
         table = chunks_of(PETS, ids=["a", "b", "c"]).table
         for name in ("text", "document_id"):
             nulls = pa.array([None, *table[name].to_pylist()[1:]])
-            with pytest.raises(ValueError, match=f"'{name}' of a chunk table must not be null; got 1 null"):
+            with pytest.raises(ValueError, match=f"'{name}' of a chunk table must have no nulls; got 1 null"):
                 index.add(table.set_column(table.column_names.index(name), name, nulls))
-        with pytest.raises(ValueError, match=r"has another type than in the index.*cast"):
+        with pytest.raises(ValueError, match=r"is of type .* in the index: cast it to"):
             index.add(chunks_of(PETS, ids=[1, 2, 3]))
         with pytest.raises(ValueError, match="metadata 'text': the chunks already have a column of that name"):
             index.add(table, metadata={"text": ["a", "b", "c"]})

@@ -495,7 +495,7 @@ def test_files_that_declare_other_types_are_an_error_that_names_the_column(tmp_p
     (tmp_path / "in").mkdir()
     for name, years in (("a", [1999]), ("b", ["about 2000"]), ("c", [2001])):
         pq.write_table(pa.table({"text": ["Cats purr. " * 2000], "year": years}), tmp_path / "in" / f"{name}.parquet")
-    with pytest.raises(ValueError, match=r"column 'year' is of type .*string, but in earlier documents of type int64"):
+    with pytest.raises(ValueError, match=r"column 'year' is of type .*string here, but was of type int64 in earlier"):
         ingest(tmp_path / "in", tmp_path / "out", columns={"text": "text"}, metadata_columns=["year"])
 
 

@@ -155,7 +155,7 @@ def test_kept_columns_stand_after_the_chunks_own_with_their_types(texts: list[st
         (arrow_of("titles"), "n", r"write metadata_columns=\['n'\]"),
         (arrow_of("titles"), ["nothing"], "metadata_columns='nothing' is not a column; the columns are text, c, n"),
         (arrow_of("titles"), ["n", "n"], "each column once"),
-        (arrow_of("titles"), ["text"], "must not name a column that all chunks may have; got 'text'"),
+        (arrow_of("titles"), ["text"], "must not name a column of pychunk's own chunk table; got 'text'"),
     ],
 )
 def test_what_cannot_be_kept_is_said(batch: Any, keep: Any, message: str) -> None:

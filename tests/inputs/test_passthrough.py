@@ -28,7 +28,7 @@ def test_columns_keep_their_types() -> None:
     [
         ("year", r"must be a list of columns; got 'year': write metadata_columns=\['year'\]"),
         (["year", "year"], "must name each column once; got 'year' twice: leave one out"),
-        (["chunk_index"], "must not name a column that all chunks may have; got 'chunk_index': rename this column"),
+        (["chunk_index"], "must not name a column of pychunk's own chunk table; got 'chunk_index': rename this column"),
     ],
 )
 def test_names_are_checked_whatever_the_documents(names: Sequence[str], message: str) -> None:

@@ -197,7 +197,7 @@ def test_a_block_of_blank_texts_has_no_width_and_no_rows() -> None:
             {"metadata_columns": ["nothing"]},
             "metadata_columns='nothing' is not a column; the columns are text, key, start",
         ),
-        ({"metadata_columns": ["start"]}, "must not name a column that all chunks may have; got 'start'"),
+        ({"metadata_columns": ["start"]}, "must not name a column of pychunk's own chunk table; got 'start'"),
         ({"metadata_columns": ["key", "key"]}, "each column once"),
         ({"columns": {"text": "nothing"}}, "column 'nothing' is not there"),
         ({"ids": "nothing"}, "ids='nothing' is not a column; the columns are text, key, start"),

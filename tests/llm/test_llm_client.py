@@ -166,7 +166,7 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="PYCHUNK_LLM_MODEL"):
         LLM("http://localhost/v1")
     for url in ("localhost:80/v1", "ftp://host/v1", "http:///v1", "http://host:99999/v1", "http://host/v1?key=1"):
-        with pytest.raises(ValueError, match="url must be"):
+        with pytest.raises(ValueError, match="url must"):
             LLM(url, "m")
     with pytest.raises(ValueError, match="must not hold a user or password") as raised:
         LLM("http://me:hunter2@host/v1", "m")

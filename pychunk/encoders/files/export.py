@@ -75,8 +75,8 @@ def export(
     given: dict[str, Any] = {key: prompt for key, prompt in prompts.items() if prompt is not None}
     if given and source.task != "vectors":
         raise ValueError(
-            f"{' and '.join(given)} may be given only for a model of the task vectors; this model's task is "
-            f"{source.task}, so leave {'it' if len(given) == 1 else 'them'} out"
+            f"{' and '.join(given)} may be given only for a model whose task is 'vectors'; the task of this model is "
+            f"{source.task!r}: leave out {' and '.join(given)}"
         )
     source = replace(source, **given)
     for key in prompts if source.task == "vectors" else ():

@@ -106,8 +106,8 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
     if task is not None and facts.task != task:
         such = ", such as 'reranker' (after pychunk model get reranker)" if task == "relevance" else ""
         raise ValueError(
-            f"{path} holds a model for {facts.task}; one for {task} is needed here"
-            f"{_head(facts, task) or f', so name or export such a model{such}'}"
+            f"{path} holds a model for {facts.task!r}, not for {task!r}"
+            f"{_head(facts, task) or f': name or export a model for {task!r}{such}'}"
         )
     for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
         check(path / name, expected, "get or export the model again; if it came with pychunk, install pychunk again")

@@ -161,7 +161,10 @@ def load(plan: Any) -> Planner:
         made: Planner = by_name(*PLANNERS[plan])()
         return made
     if not callable(plan):
-        raise TypeError(f"planner must be a name or a function (query, metadata) -> (low, high); got {plan!r:.80}")
+        raise TypeError(
+            f"planner must be one of {', '.join(map(repr, PLANNERS))}, or a function (query, metadata) -> (finest "
+            f"level, coarsest level); got {plan!r:.80}"
+        )
     found: Planner = plan
     return found
 

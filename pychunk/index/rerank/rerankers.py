@@ -125,7 +125,7 @@ def load(model: str | Path | Function, runtime: str | ModelPlacement = "onnxrunt
     try:
         return CrossEncoder(registry.relevance_model(model, runtime))
     except ValueError as error:
-        raise ValueError(f"rerank: {error}; or pass {others}") from error
+        raise ValueError(f"rerank: {error} (or pass {others})") from error
 
 
 def reranked(

@@ -140,9 +140,9 @@ class Work(NamedTuple):
             )
         if self.is_suspect and self.nodes > FLATTENED:
             raise WorkError(
-                f"too much nesting for a page of {self.nodes:,} nodes: with over {OPEN} open elements, {FORMATTING} "
-                f"formatting elements, {OPTIONS:,} options, {ATTRIBUTES:,} attributes of a tag or {NAMES:,} names, at "
-                f"most {FLATTENED:,} nodes are allowed: close the elements, or split the page"
+                f"too many nodes: {self.nodes:,}; at most {FLATTENED:,} are allowed in a page with more than {OPEN} "
+                f"elements open at once, {FORMATTING} formatting elements, {OPTIONS:,} options, {ATTRIBUTES:,} "
+                f"attributes in a tag, or {NAMES:,} different names of attributes and unknown elements: split the page"
             )
 
 

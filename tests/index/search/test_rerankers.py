@@ -57,7 +57,7 @@ def test_rerank_refuses_a_model_for_something_else(
         for model in ("static", tiny_pairs, tiny_encoder, "nowhere"):
             with pytest.raises(ValueError, match=r"rerank: .*pass .*'features', 'logprob', 'listwise', or a function"):
                 index.search("x", stages=Rerank(model))
-    with pytest.raises(ValueError, match="holds a model for relevance; one for pairs is needed here"):
+    with pytest.raises(ValueError, match="holds a model for 'relevance', not for 'pairs'"):
         pychunk.segment(PETS, "nsp", encoder=tiny_reranker)
 
 
