@@ -1,10 +1,9 @@
 // A target for byte-level BPE with every pattern: pre-tokens equal those found one character at a time, tokens equal
 // those of a slow merge, and counts and a second call agree.
-#include "tokens/byte_pair/byte_pair_counter.h"
-
 #include <map>
 
 #include "fuzz.h"
+#include "tokens/byte_pair/byte_pair_counter.h"
 
 namespace {
 
