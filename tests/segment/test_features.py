@@ -87,7 +87,7 @@ def test_every_stage_may_be_given(engine: Any, plan: dict[str, Any], count: int)
     features, words = split.features, segmenter.models.words
     tokens = words.tokens_of(features.text, features.bounds)
     check_same(engine.segment(split.with_(token_counts=Ragged(tokens.counts, features.doc_offsets))), expected)
-    counted = with_tokens(split, tokens)
+    counted = with_tokens(split, tokens, words)
     check_same(engine.segment(counted), expected)
     vectors = engine.encode_static(features.text, features.bounds, words, threads=2)
     check_same(engine.segment(counted.with_(vectors=Ragged(vectors, features.doc_offsets))), expected)
