@@ -212,6 +212,13 @@ def test_separators_equal_the_reference(
     check_equal(pychunk.Segmenter("recursive", **options), texts)
 
 
+def test_a_character_over_the_limit_is_not_repeated_alone() -> None:
+    options = {"size": 2, "unit": "characters", "separators": ["", "a"], "max_tokens": 1, "overlap": 1}
+    segmenter = pychunk.Segmenter("recursive", **options)
+    check_equal(segmenter, ["a\uc5b4 ", "ab\uc5b4 c"])
+    assert segmenter("a\uc5b4 ").texts == ["a", "\uc5b4"]
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts=TEXTS, options=OPTIONS, dim=st.sampled_from([1, 7, 32, 33]), seed=st.integers(0, 99), data=st.data())

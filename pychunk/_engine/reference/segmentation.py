@@ -424,8 +424,10 @@ class Cut:
         for begin, end in found:
             # If the piece before was cut into several chunks, only the last of these may be repeated.
             last, known = spans[-1] if spans else (0, 0)
-            cut = self._fitting(max(begin, last), end, limit)
-            if len(cut) > 1 and cut[0][1] <= known:  # nothing new fits next to the repeated text
+            begin = max(begin, last)
+            cut = self._fitting(begin, end, limit)
+            # If nothing new fits next to the repeated text, or a character alone is over the limit:
+            if self._exceeds(begin, end, limit) and cut[0][1] <= known:
                 begin = trim(d.text, known, end)[0]
                 cut = self._fitting(begin, end, limit) if begin < end else []
             spans += cut
@@ -433,10 +435,13 @@ class Cut:
             first = bisect_right(d.starts, start) - 1
             self.spans.append((start, stop, first, bisect_right(d.starts, stop - 1), first))
 
+    def _exceeds(self, begin: int, end: int, limit: int) -> bool:
+        return limit > 0 and self.document.count(self.document.text[begin:end]) > limit
+
     def _fitting(self, begin: int, end: int, limit: int) -> list[Trimmed]:
         """Return the span [begin, end), or if it exceeds the limit, the spans of pieces that do not."""
         text = self.document.text
-        if not limit or self.document.count(text[begin:end]) <= limit:
+        if not self._exceeds(begin, end, limit):
             return [(begin, end)]
         starts = self._oversize(begin, end, "tokens", limit)
         return [trim(text, *piece) for piece in pairwise([*starts, end])]
