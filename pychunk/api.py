@@ -14,6 +14,7 @@ from ._engine.data.features import Features
 from ._engine.data.plan import Plan
 from ._engine.data.request import Request
 from ._engine.engine import backend_name, engine
+from ._util.lazy_imports import by_name
 from ._util.progress import Progress
 from .chunks.batch import ChunkBatch
 from .encoders.registry import identity
@@ -216,6 +217,8 @@ def _cached(method: MethodName | Method | None, options: dict[str, Any]) -> Segm
     vectors = options.get("vectors")
     named = [options.get("encoder"), vectors.encoder if isinstance(vectors, Vectors) else None]
     models = [identity(encoder) for encoder in named if encoder is not None]
+    if options.get("tokenizer") is not None:
+        models.append(by_name("pychunk.tokenizers.sources", "identity")(options["tokenizer"]))
     key = (backend_name(), _typed(method), *options, *map(_typed, options.values()))
     try:
         found = _segmenters.get(key)

@@ -63,22 +63,43 @@ def tokenizer_of(source: Any) -> Tokenizer:
     )
 
 
+def identity(source: Any) -> tuple[str, int, int] | None:
+    """Return the path, the time and the size of the file that a name or a path means now; None for anything else."""
+    if not isinstance(source, (str, Path)):
+        return None
+    path = Path(source)
+    if not path.exists() and isinstance(source, str):
+        path = published.cached(source)
+    try:
+        file = _file_of(path)
+        facts = file.stat()
+    except (OSError, ValueError):
+        return None
+    return str(file), facts.st_mtime_ns, facts.st_size
+
+
 def load(path: Path) -> Tokenizer:
     """Return the tokenizer in a file, or in the folder of a model.
 
     Raises:
         ValueError: There is none, or it is damaged. The message names the file and the field.
     """
-    if path.is_dir():
-        there = [path / name for name in FILES if (path / name).is_file()] or sorted(path.glob("*.tiktoken*"))
-        if not there:
-            raise ValueError(f"{path} has no tokenizer; a folder must hold one of {', '.join(FILES)}")
-        path = there[0]
+    path = _file_of(path)
     facts = path.stat()
     found = _loaded(path, facts.st_mtime_ns, facts.st_size)
     # The names in FILES are those of many tokenizers, so the folder's name is better.
     found.name = path.resolve().parent.name if path.name in FILES else path.name.partition(".")[0]
     return found
+
+
+def _file_of(path: Path) -> Path:
+    """Return the file of a tokenizer: the path itself, or the best file in a folder."""
+    if not path.is_dir():
+        return path
+    there = [path / name for name in FILES if (path / name).is_file()] or sorted(path.glob("*.tiktoken*"))
+    if not there:
+        raise ValueError(f"{path} has no tokenizer; a folder must hold one of {', '.join(FILES)}")
+    return there[0]
 
 
 def of_model(path: Path) -> WordPieceTokenizer | LibraryTokenizer:

@@ -277,7 +277,7 @@ def test_vectors_of_the_caller_do_not_change_and_a_warning_says_so_once(tmp_path
 
 def test_contexts_of_a_transformer(tmp_path: Path, tiny_encoder: Path) -> None:
     vectors = pychunk.Vectors("sentence", tiny_encoder)
-    chunks = chunks_of(TEXTS, vectors, ids=["a", "b", "c"])  # type: ignore[arg-type]
+    chunks = chunks_of(TEXTS, vectors, ids=["a", "b", "c"])  # type: ignore[arg-type]  # a str, not a literal
     options = {"encoder": tiny_encoder, "dtype": "float32"}
     plain = vectors_of(tmp_path / "plain", chunks, **options)
     found = vectors_of(tmp_path / "found", with_contexts(chunks, OF), **options)

@@ -128,6 +128,22 @@ def test_a_tokenizer_changes_nothing_but_sizes() -> None:
         assert not plain["tokens"].equals(other["tokens"])
 
 
+def test_a_changed_vocabulary_counts_at_once(tmp_path: Path) -> None:
+    path = write_ranks(tmp_path / "gpt2.tiktoken", {bytes([byte]): byte for byte in range(256)})
+    text = "the cat on the mat"
+    assert pychunk.segment(text, "fixed", tokenizer=path).table["tokens"].to_pylist() == [len(text)]
+    write_ranks(path, {**{bytes([byte]): byte for byte in range(256)}, b"th": 256, b"the": 257})
+    assert pychunk.segment(text, "fixed", tokenizer=path).table["tokens"].to_pylist() == [len(text) - 4]
+
+
+def test_the_reference_refuses_what_it_cannot_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_ranks(tmp_path / "gpt2.tiktoken", small_ranks())
+    monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
+    with pytest.raises(ValueError, match="counts only the tokens of WordPiece encoders; got the tokenizer gpt2: unset"):
+        pychunk.segment("One.", "fixed", tokenizer=path)
+    assert pychunk.segment("One.", "fixed").table["tokens"].to_pylist() == [2]
+
+
 @pytest.mark.usefixtures("by_name")
 def test_other_options_than_names_of_tokenizers_are_refused() -> None:
     with pytest.raises(TypeError, match="tokenizer must be the name of a tokenizer"):

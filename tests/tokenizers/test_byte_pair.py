@@ -28,6 +28,8 @@ from pychunk.tokenizers.byte_pair import BytePairTokenizer, load_ranks, ranks_vo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import tiktoken
+
 #: Characters at which patterns decide: cases, marks, digits, white space, apostrophes, line breaks, long s.
 DECIDING = (
     "aaABzZ'’ſsStTlLvVeErRmMdD  \t\n\r\n\v\f\x1c\x85\u00a0\u3000\u2028/--\"“¿.,!0123٣५Ⅷ½"
@@ -60,10 +62,10 @@ def published(pattern: str) -> BytePairTokenizer:
 
 
 @cache
-def oracle(pattern: str) -> "tiktoken.Encoding":  # noqa: F821, UP037
-    tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is the oracle")
+def oracle(pattern: str) -> tiktoken.Encoding:
+    library = pytest.importorskip("tiktoken", reason="tiktoken is the oracle")
     ranks = published_ranks(PUBLISHED[pattern])
-    return tiktoken.Encoding(pattern, pat_str=TIKTOKEN[pattern], mergeable_ranks=ranks, special_tokens={})
+    return library.Encoding(pattern, pat_str=TIKTOKEN[pattern], mergeable_ranks=ranks, special_tokens={})
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

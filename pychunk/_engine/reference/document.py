@@ -38,10 +38,10 @@ class Document:
     def __init__(self, request: Request, row: int) -> None:
         self.request, self.row, self.plan = request, row, request.plan
         self.features = request.features
-        if hasattr(request.tokenizer, "count_spans"):
+        if request.counter is not None:
             raise ValueError(
-                "PYCHUNK_BACKEND=reference counts only WordPiece tokens, and this encoder has another tokenizer "
-                f"({getattr(request.tokenizer, 'path', type(request.tokenizer).__name__)}); unset PYCHUNK_BACKEND"
+                "PYCHUNK_BACKEND=reference counts only the tokens of WordPiece encoders; got the tokenizer "
+                f"{getattr(request.counter, 'name', type(request.counter).__name__)}: unset PYCHUNK_BACKEND"
             )
         data = bytes(self.features.text[self.features.offsets[row] : self.features.offsets[row + 1]])
         self.data, self.text = data, data.decode()
