@@ -58,12 +58,12 @@ class WordCache {
     return equal(set[1], key) ? set + 1 : nullptr;
   }
 
-  // Stores a word whose key is already set. It takes the first place of its two, and the word there takes the second.
-  void insert(const Key& key, Word word) {
+  // Stores a word under the key. It takes the first place of its two, and the word there takes the second.
+  void insert(const Key& key, const Word& word) {
     Word* const set = &words_[key.hash >> kShift << 1];
-    word.head = key.head, word.tail = key.tail, word.size = key.size;
     if (!equal(set[0], key)) set[1] = set[0];
     set[0] = word;
+    set[0].head = key.head, set[0].tail = key.tail, set[0].size = key.size;
   }
 
  private:

@@ -33,7 +33,8 @@ inline uint32_t find_pair(const MergeTables& tables, uint32_t left, uint32_t rig
   const uint64_t* const slots = tables.bucket(key);
 #if defined(__AVX512F__)
   const __m512i all = _mm512_loadu_si512(slots);
-  const __m512i keys = _mm512_srli_epi64(all, MergeTables::kNumberBits);
+  // The mask of every lane: without one, GCC 12 calls the operand that it leaves out uninitialised.
+  const __m512i keys = _mm512_maskz_srli_epi64(0xFF, all, MergeTables::kNumberBits);
   const uint32_t same = _mm512_cmpeq_epi64_mask(keys, _mm512_set1_epi64(static_cast<int64_t>(key)));
   const uint64_t found = same != 0 ? slots[__builtin_ctz(same | 0x80)] : 0;
 #else
