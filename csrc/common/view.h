@@ -45,7 +45,7 @@ inline void check_offsets(std::span<const int64_t> offsets, int64_t end, std::st
   for (size_t i = 1; i < offsets.size(); ++i)
     PYCHUNK_CHECK(offsets[i] >= offsets[i - 1], name, " must not decrease, got ", offsets[i - 1], " and then ",
                   offsets[i], " at position ", i);
-  PYCHUNK_CHECK(offsets.back() <= end, name, " must end at ", end, " or before, got ", offsets.back());
+  PYCHUNK_CHECK(offsets.back() <= end, "the last of ", name, " must be at most ", end, ", got ", offsets.back());
 }
 
 }  // namespace pychunk

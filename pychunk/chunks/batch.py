@@ -320,7 +320,8 @@ class ChunkBatch:
         if document is None:
             if self.documents > 1:
                 raise ValueError(
-                    f"{self!r} holds several documents: pass the row of one as document=, from {self.first_document}"
+                    f"{self!r} holds several documents: pass document=, the row of one of them, from "
+                    f"{self.first_document} to {self.first_document + self.documents - 1}"
                 )
             document = self.first_document
         if not self.documents:

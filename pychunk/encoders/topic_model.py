@@ -64,9 +64,9 @@ class TopicModel:
         wanted = self.facts["encoder"]
         if fingerprint != wanted:
             raise ValueError(
-                f"the topic model in {self.path} is for vectors of {wanted}, but these are of {fingerprint}: pass that "
-                "encoder, or train a topic model for yours in a checkout of pychunk (python -m training.topic "
-                "--encoder NAME --out DIR) and pass model=DIR"
+                f"the topic model in {self.path} is for vectors of {wanted}, but these are of {fingerprint}: pass "
+                "vectors of the former, or train a topic model for the latter in a checkout of pychunk (python -m "
+                "training.topic --encoder NAME --out DIR) and pass model=DIR"
             )
 
     def threshold(self, size: float) -> float:

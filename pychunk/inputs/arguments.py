@@ -72,7 +72,9 @@ class DocumentArguments:
                     raise ValueError(f"method {method.name!r} needs {role}: {column.text}, or the name of a column")
                 continue
             if column.only and name not in method.wants:
-                raise ValueError(f"columns={{{name!r}: ...}} is for {column.only}; got {method!r:.80}: leave it out")
+                raise ValueError(
+                    f"columns={{{name!r}: ...}} is for {column.only}; got {method!r:.80}: leave out {name!r}"
+                )
             call.names[name] = name_of(name, said[name], texts)
             said[name] = values_of(column, said[name], texts)
             parts.update(column.flat(said[name], call))

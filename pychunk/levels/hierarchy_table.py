@@ -236,9 +236,7 @@ def write(found: Hierarchy, path: str | PathLike[str]) -> None:
 
     writer = Writer(path)
     if writer.kind in (".jsonl", ".csv"):
-        raise ValueError(
-            f"{path}: a hierarchy is written to .parquet, .arrow or .feather; got {writer.kind}: use one of these"
-        )
+        raise ValueError(f"{path}: a hierarchy can be written only to .parquet, .arrow or .feather; got {writer.kind}")
     with writer:
         writer.write(table_of(found))
 

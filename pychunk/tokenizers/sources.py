@@ -133,8 +133,8 @@ def _loaded(path: Path, time: int, size: int) -> Tokenizer:
     if ".tiktoken" in path.suffixes:
         if name not in ENCODINGS:
             raise ValueError(
-                f"{path} does not say how it divides text into words; name it after its encoding, "
-                f"{', '.join(ENCODINGS)}, or pass a tokenizer.json"
+                f"{path}: a .tiktoken file must be named after its encoding, which says how to divide text into words; "
+                f"got the name {name!r}: rename it to one of {', '.join(ENCODINGS)}, or pass a tokenizer.json"
             )
         return load_ranks(path, ENCODINGS[name], name)
     raise ValueError(

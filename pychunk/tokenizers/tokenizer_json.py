@@ -76,7 +76,7 @@ def parse(data: Any, path: Path) -> TokenizerFile:
         ValueError: The content is damaged.
     """
     if not isinstance(data, dict):
-        raise ValueError(f"{path} must hold an object; got {type(data).__name__}. Get the file again")
+        raise ValueError(f"{path} must hold a JSON object; got {type(data).__name__}. Get the file again")
     for field, kinds in _KINDS.items():
         if not isinstance(data.get(field), kinds):
             wanted = " or ".join(_JSON_NAMES[kind] for kind in kinds)

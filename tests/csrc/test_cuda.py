@@ -243,7 +243,7 @@ def test_what_is_wrong_is_said(gpu: Device) -> None:
     vectors = torch.zeros(6, 8, device=where)
     with pytest.raises(ValueError, match="must not decrease, got 4 and then 3"):
         public.pic(vectors, [0, 4, 3])
-    with pytest.raises(ValueError, match="must end at 6 or before, got 7"):
+    with pytest.raises(ValueError, match="must be at most 6, got 7"):
         public.pic(vectors, [0, 7])
     with pytest.raises(ValueError, match="summary must be given, mean, lead or extractive; got 'median'"):
         public.pic(vectors, [0, 6], summary="median")

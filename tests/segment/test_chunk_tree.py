@@ -85,7 +85,7 @@ def test_the_tree_as_objects_and_the_document_without_what_was_removed() -> None
     assert any(chunk.overlap for chunk in overlapping)
     assert "".join(overlapping.to_markdown().split()) == "".join(MARKDOWN.split())
     assert [node.chunk.chunk_index for node in chunks[4:7].tree(1)] == [4, 5]
-    with pytest.raises(ValueError, match="holds several documents: pass the row of one as document=, from 0"):
+    with pytest.raises(ValueError, match="holds several documents: pass document=, the row of one of them, from 0 to"):
         chunks.tree()
     with pytest.raises(ValueError, match="document must be a row from 0 to 1; got 2"):
         chunks.tree(2)

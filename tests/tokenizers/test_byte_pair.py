@@ -244,7 +244,7 @@ def test_arguments_are_checked() -> None:
     data = utf8("aé")
     with pytest.raises(ValueError, match="bounds must be between characters, got 2"):
         small("gpt2").encode(data, np.array([0, 2, 3], np.int64))
-    with pytest.raises(ValueError, match="bounds must end at 3"):
+    with pytest.raises(ValueError, match="the last of bounds must be at most 3"):
         small("gpt2").encode(data, np.array([0, 4], np.int64))
     with pytest.raises(ValueError, match="must be valid UTF-8; got byte 0xff at 1"):
         small("gpt2").encode(np.array([97, 255], np.uint8), np.array([0, 2], np.int64))

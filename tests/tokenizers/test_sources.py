@@ -45,7 +45,7 @@ def test_a_tiktoken_file_has_the_pattern_of_its_name(ranks: Path, tmp_path: Path
     for name, pattern in ENCODINGS.items():
         assert tokenizer_of(write_ranks(tmp_path / f"{name}.tiktoken", small_ranks())).pattern == pattern
     other = write_ranks(tmp_path / "mine.tiktoken", small_ranks())
-    with pytest.raises(ValueError, match=r"mine\.tiktoken does not say how it divides.*name it after.*cl100k_base"):
+    with pytest.raises(ValueError, match=r"mine\.tiktoken: a \.tiktoken file must.*got the name 'mine'.*cl100k_base"):
         tokenizer_of(other)
 
 

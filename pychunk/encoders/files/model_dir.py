@@ -126,7 +126,8 @@ def _head(facts: ModelFacts, task: str) -> str:
     command = f"pychunk export {model or 'MODEL'} -o DIR --task {task}"
     if revision not in ("", "main"):
         command += f" --revision {revision}"
-    return f": its weights {'may ' if heads is None else ''}hold that head, which `{command}` takes"
+    may, then = ("may ", "if they do, ") if heads is None else ("", "")
+    return f": its weights {may}hold a head for {task!r}; {then}export it with `{command}`"
 
 
 def write_facts(path: Path, facts: ModelFacts) -> None:

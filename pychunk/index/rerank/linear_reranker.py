@@ -109,9 +109,8 @@ class LinearReranker:
             raise ValueError(f"Rerank('features') needs {lacking}, and this {kind} has none: {others}")
         if vectors is None or mode != "hybrid":
             raise ValueError(
-                f"Rerank('features') needs vectors of sentences and terms, not only those of mode={mode!r}: search "
-                "with "
-                "mode='hybrid', or " + others
+                f"Rerank('features') needs a search by both terms and vectors of sentences; got mode={mode!r}: search "
+                "with mode='hybrid', or " + others
             )
         self.model = model or load()
         wanted = self.model.facts["encoder"]

@@ -169,7 +169,10 @@ def _flat(hits: Iterable[Any]) -> list[Hit]:
     found: list[Hit] = []
     for hit in hits:
         if not isinstance(hit, (Hit, DocumentHits)):
-            raise TypeError(f"assemble() takes the hits of one query, search(...)[0]; got {type(hit).__name__} in it")
+            raise TypeError(
+                "assemble() takes the hits of one query, each a Hit or DocumentHits; got an item of type "
+                f"{type(hit).__name__}: pass search(...)[0], not search(...)"
+            )
         found += hit.hits if isinstance(hit, DocumentHits) else [hit]
     return found
 

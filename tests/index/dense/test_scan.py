@@ -402,7 +402,10 @@ def test_numbers_that_are_not_finite_are_never_found() -> None:
         (lambda: VectorScan([np.zeros((2, 3), F32), np.zeros((2, 3), np.float16)], 3), "got float16, float32"),
         (lambda: VectorScan([np.zeros((2, 3), F32)], 4), "arrays must have rows of 4 numbers, got 3"),
         (lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 2, 1])), "offsets must not decrease"),
-        (lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 3])), "offsets must end at 2 or before, got 3"),
+        (
+            lambda: VectorScan([np.zeros((2, 3), F32)], 3, np.array([0, 3])),
+            "last of offsets must be at most 2, got 3",
+        ),
         (
             lambda: VectorScan([np.zeros((2, 3), F32)], 3).top(np.zeros((1, 2), F32), 1),
             "queries must have 3 numbers, got 2",

@@ -428,7 +428,7 @@ def test_postings_that_cannot_be_are_refused(queries: int) -> None:
     [
         (b"ab\xffcd", [0, 5], "valid UTF-8"),
         ("aé".encode(), [0, 2, 3], "inside a character"),
-        (b"ab", [0, 3], "must end at 2 or before"),
+        (b"ab", [0, 3], "must be at most 2"),
         (b"ab", [1, 0], "must not decrease"),
     ],
 )

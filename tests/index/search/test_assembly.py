@@ -146,7 +146,7 @@ def test_what_it_refuses() -> None:
         assemble([], order="best")
     with pytest.raises(ValueError, match="words"):
         assemble([], words=0)
-    with pytest.raises(TypeError, match=r"hits of one query, search\(...\)\[0\]; got Hits"):
+    with pytest.raises(TypeError, match=r"hits of one query, .*got an item of type Hits: pass search"):
         assemble(Hits([Hits()]))  # type: ignore[list-item]  # what it refuses
 
 

@@ -108,7 +108,8 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
         index.save()
         for mode in ("dense", "sparse"):
             with pytest.raises(
-                ValueError, match=r"needs vectors of sentences and terms, not only .*: search with mode='hybrid'"
+                ValueError,
+                match=r"needs a search by both terms and vectors of sentences; got .*: search with mode",
             ):
                 index.search("cats", mode=mode, stages=Rerank("features"))
         searcher, vectors = index._contents.searcher(), static_encoder.load().encode(["cats"])
