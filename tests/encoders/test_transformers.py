@@ -114,7 +114,7 @@ def test_without_a_task_a_model_for_two_gives_vectors_and_says_so(architecture: 
     (tmp_path / "out" / "pychunk.json").write_text(json.dumps(earlier))
     with pytest.raises(
         ValueError,
-        match="may hold a head for 'pairs'; if they do, .*google/bert -o DIR --task pairs --revision v2`",
+        match=r"may hold a head for 'pairs'; if they do, .*google/bert -o DIR --task pairs --revision v2`",
     ):
         pychunk.segment("Cats purr. Dogs bark.", "nsp", encoder=tmp_path / "out")
 
