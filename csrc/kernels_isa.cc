@@ -12,6 +12,7 @@
 #include "tokens/byte_pair/pretokens_simd.h"
 #include "tokens/wordpiece_simd.h"
 #include "vectors/embedding_bag_simd.h"
+#include "vectors/int8_rows_simd.h"
 #include "vectors/products_simd.h"
 #include "vectors/similarity_simd.h"
 
@@ -39,6 +40,7 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .count_words_at = count_words_at,
       .embedding_bag = embedding_bag,
       .unit_from_sums = unit_from_sums,
+      .pack_row = pack_row,
       .dot = dot,
       .sum_and_products = sum_and_products,
       .dot_rows = dot_rows,

@@ -61,7 +61,7 @@ BATCH = 256
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "structure": ("structure", {}),
     "topic": ("topic", {}),
-    "topic:size=150": ("topic", {"size": 150}),
+    "topic:size=60": ("topic", {"size": 60}),
     "autochunker:paragraph": ("autochunker", {}),
     "autochunker:section": ("autochunker", {}),
 }

@@ -78,12 +78,14 @@ struct Kernels {
   // offset cuts counts on both sides.
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
-  // ---- vectors (embedding_bag_simd.h, similarity_simd.h, products_simd.h) ----
+  // ---- vectors (embedding_bag_simd.h, int8_rows_simd.h, similarity_simd.h, products_simd.h) ----
   // Sets sums[j] to the exact sum of table[ids[t], j] over t < n. `ids` has `known` >= n readable entries. The rows of
   // the entries after the first n are prefetched.
   void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
   // Sets out = sums / |sums|. A zero vector stays zero.
   void (*unit_from_sums)(const int32_t* sums, size_t dim, float* out);
+  // Writes a row of `size` numbers as bytes, followed by their scale.
+  void (*pack_row)(const float* row, size_t size, int8_t* out);
   // Returns a . b, computed as a fixed tree of partial sums.
   float (*dot)(const float* a, const float* b, size_t dim);
   // Sets sum = a + b, products[0] = sum . sum and products[1] = sum . other, by the same tree.

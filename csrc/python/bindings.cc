@@ -86,26 +86,6 @@ void bind_vectors(py::module_& m) {
       "Return float32[n, d] with rows of unit length, and the first row that is not finite or -1; a zero row stays "
       "zero.");
   m.def(
-      "unit_sums",
-      [](const Array<float>& vectors, const Array<int64_t>& chosen, const Array<float>& added, int threads) {
-        const auto rows = matrix(vectors, "vectors"), others = matrix(added, "added");
-        PYCHUNK_CHECK(others.cols == rows.cols, "added must be ", rows.cols, " wide, got ", others.cols);
-        PYCHUNK_CHECK(chosen.size() == rows.rows, "chosen must hold ", rows.rows, " values, got ", chosen.size());
-        for (const int64_t each : view(chosen))
-          PYCHUNK_CHECK(each >= 0 && each < others.rows, "each of chosen must be from 0 to ", others.rows - 1, ", got ",
-                        each);
-        Array<float> out({rows.rows, rows.cols});
-        float* data = out.mutable_data();
-        without_gil([&] {
-          unit_sums(rows, view(chosen), others, threads, data);
-          return true;
-        });
-        return out;
-      },
-      py::arg("vectors").noconvert(), py::arg("chosen").noconvert(), py::arg("added").noconvert(), py::arg("threads"),
-      "Return float32[n, d]: row i of vectors plus row chosen[i] of added, scaled to unit length; row i of vectors if "
-      "one of the two is zero.");
-  m.def(
       "dot",
       [](const Array<float>& a, const Array<float>& b) {
         PYCHUNK_CHECK(a.size() == b.size(), "a and b must have the same length, got ", a.size(), " and ", b.size());

@@ -4,6 +4,7 @@
 #include "python/bindings.h"
 #include "search/scan.h"
 #include "vectors/int8_rows.h"
+#include "vectors/similarity.h"
 
 namespace pychunk {
 namespace {
@@ -105,12 +106,24 @@ Array<float> score_rows_of(const KeptScan& kept, const Array<float>& query, cons
   return scores;
 }
 
-Array<int8_t> packed(const Array<float>& given, int threads) {
-  const auto rows = matrix(given, "vectors");
-  Array<int8_t> out({static_cast<py::ssize_t>(rows.rows), static_cast<py::ssize_t>(rows.cols + 4)});
+UnitSums unit_sums(const Array<float>& vectors, const Array<int64_t>& chosen, const Array<float>& added) {
+  const auto rows = matrix(vectors, "vectors"), others = matrix(added, "added");
+  if (chosen.size() == 0) return {rows, {}, others};
+  PYCHUNK_CHECK(others.cols == rows.cols, "added must be ", rows.cols, " wide, got ", others.cols);
+  PYCHUNK_CHECK(chosen.size() == rows.rows, "chosen must hold ", rows.rows, " values, got ", chosen.size());
+  for (const int64_t each : view(chosen))
+    PYCHUNK_CHECK(each >= 0 && each < others.rows, "each of chosen must be from 0 to ", others.rows - 1, ", got ",
+                  each);
+  return {rows, view(chosen), others};
+}
+
+Array<int8_t> packed(const Array<float>& vectors, const Array<int64_t>& chosen, const Array<float>& added,
+                     int threads) {
+  const UnitSums sums = unit_sums(vectors, chosen, added);
+  Array<int8_t> out({static_cast<py::ssize_t>(sums.rows()), static_cast<py::ssize_t>(sums.cols() + 4)});
   int8_t* to = out.mutable_data();
   without_gil([&] {
-    pack_rows(rows, to, threads);
+    pack_rows(sums, to, threads);
     return true;
   });
   return out;
@@ -119,8 +132,25 @@ Array<int8_t> packed(const Array<float>& given, int threads) {
 }  // namespace
 
 void bind_scan(py::module_& m) {
-  m.def("pack_rows", &packed, py::arg("vectors").noconvert(), py::arg("threads"),
-        "Return the vectors float32[n, d] as rows of bytes int8[n, d + 4]; see csrc/vectors/int8_rows.h.");
+  m.def("pack_rows", &packed, py::arg("vectors").noconvert(), py::arg("chosen").noconvert(),
+        py::arg("added").noconvert(), py::arg("threads"),
+        "Return the vectors float32[n, d], or the sums of unit_sums(), as rows of bytes int8[n, d + 4]; see "
+        "csrc/vectors/int8_rows.h.");
+  m.def(
+      "unit_sums",
+      [](const Array<float>& vectors, const Array<int64_t>& chosen, const Array<float>& added, int threads) {
+        const UnitSums sums = unit_sums(vectors, chosen, added);
+        Array<float> out({sums.rows(), sums.cols()});
+        float* data = out.mutable_data();
+        without_gil([&] {
+          sums.write(threads, data);
+          return true;
+        });
+        return out;
+      },
+      py::arg("vectors").noconvert(), py::arg("chosen").noconvert(), py::arg("added").noconvert(), py::arg("threads"),
+      "Return row i of vectors plus row chosen[i] of added, scaled to unit length, float32[n, d]. If one of the two "
+      "rows is zero, or chosen is empty, the row of vectors stays as it is.");
   py::class_<KeptScan>(m, "Scan", "Exact search over stored vectors; see csrc/search/scan.h.")
       .def(py::init(&KeptScan::of<uint16_t>), py::arg("arrays").noconvert(), py::arg("dim"),
            py::arg("offsets").noconvert() = py::none(), "Open float16 rows, given as their bits (uint16).")

@@ -97,27 +97,39 @@ int64_t normalized(const Matrix<const float>& vectors, float* out) {
   return -1;
 }
 
-void unit_sums(const Matrix<const float>& vectors, std::span<const int64_t> chosen, const Matrix<const float>& added,
-               int threads, float* out) {
+namespace {
+
+bool is_zero(const float* row, int64_t dim) {
+  return std::all_of(row, row + dim, [](float x) { return x == 0.0f; });
+}
+
+}  // namespace
+
+UnitSums::UnitSums(const Matrix<const float>& vectors, std::span<const int64_t> chosen,
+                   const Matrix<const float>& added)
+    : vectors_(vectors), chosen_(chosen), added_(added), zero_(static_cast<size_t>(added.rows)) {
+  for (int64_t i = 0; i < added.rows; ++i) zero_[static_cast<size_t>(i)] = is_zero(added.row(i), added.cols);
+}
+
+const float* UnitSums::row(int64_t i, float* room) const {
+  const float* const row = vectors_.row(i);
+  if (chosen_.empty()) return row;
+  const int64_t other = chosen_[static_cast<size_t>(i)];
+  if (zero_[static_cast<size_t>(other)] || is_zero(row, vectors_.cols)) return row;
+  const float* const more = added_.row(other);
+  for (int64_t j = 0; j < vectors_.cols; ++j) room[j] = row[j] + more[j];
+  normalize(room, vectors_.cols);
+  return room;
+}
+
+void UnitSums::write(int threads, float* out) const {
   constexpr int64_t kBlock = 1024;
-  const auto dim = static_cast<size_t>(vectors.cols);
-  const auto is_zero = [&](const float* row) { return std::all_of(row, row + dim, [](float x) { return x == 0.0f; }); };
-  std::vector<uint8_t> zero(static_cast<size_t>(added.rows));
-  for (int64_t i = 0; i < added.rows; ++i) zero[static_cast<size_t>(i)] = is_zero(added.row(i));
-  parallel_for((vectors.rows + kBlock - 1) / kBlock, threads, [&](int64_t block) {
+  parallel_for((vectors_.rows + kBlock - 1) / kBlock, threads, [&](int64_t block) {
     checkpoint();
-    const int64_t end = std::min(vectors.rows, (block + 1) * kBlock);
+    const int64_t end = std::min(vectors_.rows, (block + 1) * kBlock);
     for (int64_t i = block * kBlock; i < end; ++i) {
-      const float* row = vectors.row(i);
-      const auto other = static_cast<size_t>(chosen[static_cast<size_t>(i)]);
-      float* sum = out + i * vectors.cols;
-      if (zero[other] || is_zero(row)) {
-        std::copy_n(row, dim, sum);
-        continue;
-      }
-      const float* more = added.row(static_cast<int64_t>(other));
-      for (size_t j = 0; j < dim; ++j) sum[j] = row[j] + more[j];
-      normalize(sum, vectors.cols);
+      float* const sum = out + i * vectors_.cols;
+      if (const float* const found = row(i, sum); found != sum) std::copy_n(found, vectors_.cols, sum);
     }
   });
 }

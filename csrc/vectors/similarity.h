@@ -19,11 +19,28 @@ void normalize(float* x, int64_t dim);
 // NaN, or -1 if there is none.
 int64_t normalized(const Matrix<const float>& vectors, float* out);
 
-// Writes row i of `vectors` plus row chosen[i] of `added`, scaled to unit length, to row i of `out`. If one of the two
-// rows is zero, the row of `vectors` stays as it is, bit for bit. It reads and writes 4 bytes a value each, which is
-// the floor; the rows of `added` stay in the cache, because consecutive rows mostly have the same.
-void unit_sums(const Matrix<const float>& vectors, std::span<const int64_t> chosen, const Matrix<const float>& added,
-               int threads, float* out);
+// The sums of row i of `vectors` and row chosen[i] of `added`, scaled to unit length. If one of the two rows is zero,
+// or nothing is chosen, the row of `vectors` stays as it is, bit for bit. The rows of `added` stay in the cache,
+// because consecutive rows mostly have the same.
+class UnitSums {
+ public:
+  UnitSums(const Matrix<const float>& vectors, std::span<const int64_t> chosen, const Matrix<const float>& added);
+
+  int64_t rows() const { return vectors_.rows; }
+  int64_t cols() const { return vectors_.cols; }
+
+  // Returns sum i. It is in `room`, which has cols() values, or in `vectors`.
+  const float* row(int64_t i, float* room) const;
+
+  // Writes all sums. It reads and writes 4 bytes a value each, which is the floor.
+  void write(int threads, float* out) const;
+
+ private:
+  Matrix<const float> vectors_;
+  std::span<const int64_t> chosen_;
+  Matrix<const float> added_;
+  std::vector<uint8_t> zero_;  // whether each row of added_ is zero
+};
 
 // Computes a[i] = e_i . e_{i+1} for i < n - 1, where e_i is the vector of sentence i of n. With a window w > 1, a[i] is
 // the cosine between two sums: of up to w vectors before the boundary, and of up to w after it.

@@ -9,7 +9,7 @@ import ctypes
 import importlib.util
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -140,6 +140,8 @@ available_isas = _core.available_isas
 default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
 Folding = _core.Folding
+#: The rows that :func:`unit_sums` adds: their numbers, int64[n], and the rows, float32[m, dim].
+Added: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]"
 PostingsMaker = _core.PostingsMaker
 SortedTerms = _core.SortedTerms
 best_rows = _core.best_rows
@@ -611,12 +613,12 @@ def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint3
     return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
 
 
-def pack_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
-    """Quantize vectors float32[n, dim] to rows of bytes, int8[n, dim + 4].
+def pack_rows(vectors: npt.NDArray[np.float32], added: Added | None = None) -> npt.NDArray[np.int8]:
+    """Quantize vectors float32[n, dim], or their :func:`unit_sums`, to rows of bytes, int8[n, dim + 4].
 
     A row holds integers from -127 to 127, followed by a float32 by which they are multiplied.
     """
-    return _core.pack_rows(_contiguous(vectors, np.float32), default_threads())
+    return _core.pack_rows(_contiguous(vectors, np.float32), *_added(added), default_threads())
 
 
 def encode_rows(rows: npt.NDArray[Any], centroids: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
@@ -700,19 +702,21 @@ def normalized_rows(vectors: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32],
     return _core.normalized_rows(np.ascontiguousarray(vectors, dtype=np.float32))
 
 
-def unit_sums(
-    vectors: npt.NDArray[np.float32], chosen: npt.NDArray[np.int64], added: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
-    """Return row i of ``vectors`` plus row ``chosen[i]`` of ``added``, scaled to unit length, float32[n, dim].
+def _added(added: Added | None) -> Added:
+    numbers, rows = added or (np.zeros(0), np.zeros((0, 0)))
+    return _contiguous(numbers, np.int64), _contiguous(rows, np.float32)
 
-    If one of the two rows is zero, row i of ``vectors`` does not change, not even in its last bit.
+
+def unit_sums(vectors: npt.NDArray[np.float32], added: Added) -> npt.NDArray[np.float32]:
+    """Return each of n vectors plus a row of another matrix, scaled to unit length, float32[n, dim].
+
+    If one of the two is zero, the vector does not change, not even in its last bit.
+
+    Args:
+        vectors: float32[n, dim].
+        added: The row for each vector, int64[n], and the rows, float32[m, dim].
     """
-    return _core.unit_sums(
-        _contiguous(vectors, np.float32),
-        _contiguous(chosen, np.int64),
-        _contiguous(added, np.float32),
-        default_threads(),
-    )
+    return _core.unit_sums(_contiguous(vectors, np.float32), *_added(added), default_threads())
 
 
 def encode_static(

@@ -12,11 +12,9 @@ together with the text of the chunk.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from .._engine import native
@@ -24,10 +22,7 @@ from .._engine.arrow import compute as pc
 from . import chunk_tables
 from .dense import token_coverage
 from .store import context_column
-from .store.part import Layout, Rows
-
-F32 = npt.NDArray[np.float32]
-I64 = npt.NDArray[np.int64]
+from .store.part import Layout
 
 
 def has_contexts(table: pa.Table) -> bool:
@@ -65,31 +60,26 @@ def without_effect(layout: Layout, encoder: Any, weight: float) -> str | None:
     )
 
 
-def with_contexts(rows: Rows, names: Any, encoder: Any, weight: float, **options: Any) -> Rows:
-    """Return rows in which the vectors of each chunk that has a context include the vector of this context.
+def of_chunks(table: pa.Table, names: Any, encoder: Any, weight: float, **options: Any) -> native.Added | None:
+    """Return what contexts add to the vectors of chunks, or None if they add nothing.
 
-    Each distinct context is encoded once. Vectors do not change, not even in their last bit, if the chunk has no
-    context or the encoder hardly knows its words. Zero vectors stay zero, so that no search by vectors finds them.
+    Each distinct context is encoded once, and its vector multiplied by the weight. It is zero if the encoder hardly
+    knows the context's words. The first array has the vector's number for each chunk; see :func:`.native.unit_sums`,
+    which also says that zero vectors stay zero, so that no search by vectors finds them.
 
     Args:
-        rows: Rows with unit vectors.
+        table: Chunks with their contexts.
         names: The name or directory of the index's encoder.
         encoder: The same encoder, loaded.
         weight: The weight of the vector of a context relative to that of the text.
         **options: ``placement``. See :func:`pychunk.segment`.
     """
-    known = context_column.contexts(rows.table) if weight else None
+    known = context_column.contexts(table) if weight else None
     if known is None or not pc.any(pc.not_equal(known, "")).as_py():
-        return rows
+        return None
     column = known.combine_chunks().dictionary_encode()
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     texts, code = column.dictionary, np.asarray(column.indices, np.int64)
     found = chunk_tables.vectors_of_texts(texts, names, options)
     found[token_coverage.unread(encoder, pa.chunked_array([texts]))] = 0
-    found *= np.float32(weight)
-    pooled, sentences = rows.pooled, rows.sentences
-    if pooled is not None:
-        pooled = native.unit_sums(pooled, code, found)
-    if sentences is not None and rows.offsets is not None:
-        sentences = native.unit_sums(sentences, np.repeat(code, np.diff(rows.offsets)), found)
-    return replace(rows, pooled=pooled, sentences=sentences)
+    return code, found * np.float32(weight)

@@ -38,7 +38,6 @@ from .stages import Stages
 from .store.document_digests import Digests
 from .store.index_folder import SCHEMA, Store, Verify
 from .store.metadata_columns import columns_not_given, with_columns_of_before, with_metadata
-from .store.part import Rows
 from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
@@ -468,7 +467,8 @@ class Index:
             table = chunk_tables.encode_chunks(
                 table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given
             )
-        rows = self._with_contexts(chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"]))
+        rows = chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"])
+        rows = rows.stored(layout.dtype, self._vectors_of_contexts(rows.table))
         if self._encoder is not None:
             rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
             rows = proposition_vectors.with_propositions(
@@ -494,18 +494,18 @@ class Index:
             self._contents.late_chunking = is_late
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
-    def _with_contexts(self, rows: Rows) -> Rows:
-        """Return rows whose vectors include those of their contexts. Warn once if contexts cannot change vectors."""
+    def _vectors_of_contexts(self, table: pa.Table) -> native.Added | None:
+        """Return what contexts add to the vectors of chunks. Warn once if contexts cannot change vectors."""
         weight = self._store.manifest.get("context_weight", 0.0)
         said = context_vectors.without_effect(self._contents.layout, self._encoder, weight)
         if said is None:
-            return context_vectors.with_contexts(
-                rows, self._encoder_name, self._encoder, weight, placement=self._placement_given
+            return context_vectors.of_chunks(
+                table, self._encoder_name, self._encoder, weight, placement=self._placement_given
             )
-        if not self._warned_of_contexts and context_vectors.has_contexts(rows.table):
+        if not self._warned_of_contexts and context_vectors.has_contexts(table):
             self._warned_of_contexts = True
             warnings.warn(said, stacklevel=3)
-        return rows
+        return None
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
         """Remove documents by id, or single chunks by chunk id, and return the number of removed chunks.

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from .._engine.arrow import compute as pc
 from . import chunk_tables
-from .dense import token_coverage
+from .dense import int8_vectors, token_coverage
 from .store import proposition_column
 from .store.part import Rows
 
@@ -28,7 +28,7 @@ def with_propositions(rows: Rows, names: Any, encoder: Any, **options: Any) -> R
     Each distinct proposition is encoded once. A blank one, or one whose words the encoder hardly knows, has no vector.
 
     Args:
-        rows: Rows with unit vectors. Without vectors of sentences, they are returned as they are.
+        rows: Rows, whose vectors may be stored ones. Without vectors of sentences, they are returned as they are.
         names: The name or directory of the index's encoder.
         encoder: The same encoder, loaded.
         **options: ``placement``. See :func:`pychunk.segment`.
@@ -57,6 +57,7 @@ def with_propositions(rows: Rows, names: Any, encoder: Any, **options: Any) -> R
     new = offsets[chunk + 1] - added[chunk] + np.arange(len(chunk)) - (np.cumsum(added) - added)[chunk]
     spans = np.empty((offsets[-1], 2), np.int64)
     spans[own], spans[new, 0], spans[new, 1] = rows.spans, proposition_column.NO_SPAN, place
-    sentences = np.empty((offsets[-1], found.shape[1]), np.float32)
-    sentences[own], sentences[new] = rows.sentences, found[code]
+    stored = int8_vectors.stored(found, rows.sentences.dtype.name)
+    sentences = np.empty((offsets[-1], stored.shape[1]), stored.dtype)
+    sentences[own], sentences[new] = rows.sentences, stored[code]
     return replace(rows, offsets=offsets, spans=spans, sentences=sentences)

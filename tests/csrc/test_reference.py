@@ -437,7 +437,8 @@ def test_unit_sums_equal_the_reference(seed: int, rows: int, dim: int) -> None:
     own[random.random(rows) < 0.1] = 0
     added[2] = 0
     chosen = random.integers(0, 5, rows)
-    found = _native.unit_sums(own, chosen, added)
+    found = _native.unit_sums(own, (chosen, added))
+    np.testing.assert_array_equal(_native.pack_rows(own, (chosen, added)), _native.pack_rows(found))
     changed = own.any(axis=1) & added[chosen].any(axis=1)
     np.testing.assert_array_equal(found[~changed], own[~changed])
     wanted = [vectors.normalize(a + b) for a, b in zip(own[changed], added[chosen[changed]], strict=True)]
@@ -453,7 +454,7 @@ def test_sums_of_rows_that_do_not_exist_are_refused() -> None:
         ([0, 1, 0], np.ones((2, 5), np.float32), "added must be 4 wide, got 5"),
     ):
         with pytest.raises(ValueError, match=says):
-            _native.unit_sums(own, np.array(chosen), others)
+            _native.unit_sums(own, (np.array(chosen), others))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -21,17 +21,22 @@ def width(dim: int, dtype: str) -> int:
     return dim + SCALE if dtype == "int8" else dim
 
 
-def stored(vectors: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
+def stored(vectors: npt.NDArray[Any], dtype: str, added: native.Added | None = None) -> npt.NDArray[Any]:
     """Return vectors in the form in which they are stored: :func:`packed` for int8, else rounded to ``dtype``.
 
     Vectors of type int8 are already packed, and are returned unchanged.
+
+    Args:
+        vectors: Unit vectors, or vectors that are already stored.
+        dtype: The type in which the index stores vectors.
+        added: Rows that :func:`.native.unit_sums` adds to unit vectors.
     """
     if dtype == "int8" and vectors.dtype != np.int8:
-        return packed(np.asarray(vectors, np.float32))
-    return np.ascontiguousarray(vectors, dtype)
+        return packed(np.asarray(vectors, np.float32), added)
+    return np.ascontiguousarray(vectors if added is None else native.unit_sums(vectors, added), dtype)
 
 
-def packed(vectors: F32) -> Packed:
+def packed(vectors: F32, added: native.Added | None = None) -> Packed:
     """Return rows float32[n, dim] as int8[n, dim + 4], made by the native core.
 
     The error of a number is at most half the scale, which is 1/254 of the row's largest number.
@@ -42,7 +47,7 @@ def packed(vectors: F32) -> Packed:
         >>> rows[:, :3].tolist(), unpacked(rows).round(2).tolist()
         ([[64, -127, 0]], [[0.5, -1.0, 0.0]])
     """
-    return native.pack_rows(vectors)
+    return native.pack_rows(vectors, added)
 
 
 def scales(rows: Packed) -> F32:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..._engine import native
 from ..._util.durable_files import BufferedFile, DiskError, flush, new_file, remove, uninterrupted
 from ..dense import int8_vectors
 from ..files import int32_columns
@@ -94,16 +95,32 @@ class Rows:
     sentences: Vectors | None = None
     pooled: Vectors | None = None
 
+    def stored(self, dtype: str, added: native.Added | None = None) -> Rows:
+        """Return the rows with vectors in the form in which a part stores them.
+
+        Args:
+            dtype: The type in which the index stores vectors.
+            added: A vector for each chunk that is added to its vectors. See :func:`.native.unit_sums`.
+        """
+        pooled, sentences = self.pooled, self.sentences
+        if pooled is not None:
+            pooled = int8_vectors.stored(pooled, dtype, added)
+        if sentences is not None and self.offsets is not None:
+            own = added and (np.repeat(added[0], np.diff(self.offsets)), added[1])
+            sentences = int8_vectors.stored(sentences, dtype, own)
+        return replace(self, pooled=pooled, sentences=sentences)
+
     def without_vectors(self, chosen: Bools) -> Rows:
         """Return the rows with zero vectors for the chunks in ``chosen``, so that no search by vectors finds them."""
         if not chosen.any():
             return self
         pooled, sentences = self.pooled, self.sentences
         if pooled is not None:
-            pooled = np.where(chosen[:, None], np.zeros((), pooled.dtype), pooled)
+            pooled = pooled.copy()
+            pooled[chosen] = 0
         if sentences is not None and self.offsets is not None:
-            own = np.repeat(chosen, np.diff(self.offsets))
-            sentences = np.where(own[:, None], np.zeros((), sentences.dtype), sentences)
+            sentences = sentences.copy()
+            sentences[np.repeat(chosen, np.diff(self.offsets))] = 0
         return replace(self, pooled=pooled, sentences=sentences)
 
     def take(self, begin: int, end: int) -> Rows:
