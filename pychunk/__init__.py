@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .levels.hierarchy import Hierarchy
     from .reader import read
     from .tokenization import count_tokens, tokenize
+    from .tokenizers.tokenizer import Tokenizer
 
 #: The commands that multiply no large matrices with NumPy, and make no pandas data frames.
 _QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
@@ -76,6 +77,7 @@ __all__ = [
     "RowError",
     "Segmenter",
     "TextBatch",
+    "Tokenizer",
     "Vectors",
     "__version__",
     "answer",
@@ -102,6 +104,7 @@ if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any
             "Hierarchy": ".levels.hierarchy",
             "Hit": ".index.search.hits",
             "Index": ".index.index",
+            "Tokenizer": ".tokenizers.tokenizer",
             "answer": ".answers",
             "augment": ".augmentation",
             "count_tokens": ".tokenization",

@@ -39,8 +39,14 @@ def check_min_tokens(value: Any, auto: int, max_tokens: int) -> int:
     return check_whole("min_tokens", value, least=0)
 
 
-def check_budget(plan: Plan) -> None:
-    """Raise ValueError if the plan's limits, overlap and separators contradict each other."""
+def check_budget(plan: Plan, special: int = 0) -> None:
+    """Raise ValueError if the plan's limits, overlap and separators contradict each other.
+
+    ``special`` is the number of special tokens in each chunk.
+    """
+    for name, limit in {"max_tokens": plan.max_tokens, "size": plan.size if plan.unit == "tokens" else 0}.items():
+        if limit and limit <= special:
+            raise ValueError(f"{name} must be more than the {special} special tokens of tokenizer=; got {limit}")
     if plan.max_tokens and plan.min_tokens > plan.max_tokens:
         raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
     bound = (plan.size if plan.traits.sized else 0) or plan.max_tokens

@@ -107,9 +107,10 @@ class Segmenter:
             ``tokenizer`` counts the tokens of ``max_tokens``, ``min_tokens``, ``size`` and ``overlap``, and of the
             column ``tokens``. It is the name of a tokenizer, such as ``"o200k_base"`` (``pychunk model get`` gets it);
             the path of a ``tokenizer.json``, a ``.model`` of sentencepiece, a ``.tiktoken`` file or the folder of a
-            model; a tokenizer of tokenizers, transformers, tiktoken or sentencepiece; or a function that counts the
-            tokens of a text or of a list of texts. No chunk has more of its tokens than the limit, except for a single
-            character. Default: the encoder's own.
+            model; a tokenizer of tokenizers, transformers, tiktoken or sentencepiece; a function that counts the tokens
+            of a text or of a list of texts; or a :class:`pychunk.Tokenizer`, which also counts the special tokens that
+            a model adds. No chunk has more of its tokens than the limit, except for a single character. Default: the
+            encoder's own.
             ``unwrap_lines`` says where a single line break is only a space. ``"auto"``: in documents whose lines are
             filled to a common width; True: in all documents, except before list items, headings and rows of tables;
             False: nowhere, so that every line break ends a sentence and a paragraph.
@@ -162,7 +163,7 @@ class Segmenter:
             counter = by_name("pychunk.tokenizers.sources", "tokenizer_of")(counter)
         #: The vectors that calls return with the chunks, or None if they return none.
         self.vectors = vectors_of(vectors)
-        self.plan = self._plan(own["size"] if usual else None, shared)
+        self.plan = self._plan(own["size"] if usual else None, shared, 0 if counter is None else counter.special)
         where = Placement.of(placement)
         self.placement = where.for_models
         self.backend = backend_name()
@@ -184,10 +185,11 @@ class Segmenter:
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
-    def _plan(self, usual_size: int | None, shared: Mapping[str, Any]) -> Plan:
+    def _plan(self, usual_size: int | None, shared: Mapping[str, Any], special: int) -> Plan:
         """Return the plan of the method with its budget.
 
-        ``usual_size`` is the size of the default method, or None if the caller chose another method.
+        ``usual_size`` is the size of the default method, or None if the caller chose another method. ``special`` is the
+        number of special tokens that the tokenizer's model adds to each chunk.
         """
         said, method = self._options, self.method
         keep_together, overlap = shared["keep_together"], said["overlap"]
@@ -210,7 +212,7 @@ class Segmenter:
                 sentence_vectors=of_vectors == "sentence",
             )
         )
-        check_budget(plan)
+        check_budget(plan, special)
         return plan
 
     def _add_models(self, augment: How | None) -> None:
@@ -336,7 +338,7 @@ class Segmenter:
             self._warn(inputs, gathered.unknown / gathered.tokens)
         if not gathered:
             request = self.no_request(inputs)
-            columns = self.engine.segment(self.models.complete(request, self.engine))
+            columns = self._cut(self.models.complete(request, self.engine))
             if "page_starts" in given.parts:  # the engine makes no page columns if the array of page starts is empty
                 columns["page"] = columns["page_end"] = np.empty(0, np.int64)
             gathered.add(columns, request, inputs.texts.ids)
@@ -403,17 +405,24 @@ class Segmenter:
                 partly = share_of(report, done, _size(request), total) if report else None
                 whole = self.models.complete(request, self.engine, partly)
                 known = whole if self.method.removes else request.with_(windowed=whole.windowed)
-                yield known, ids, self.engine.segment(whole)
+                yield known, ids, self._cut(whole)
                 done += _size(request)
             return
         stages = (
             lambda found: (*found, self.models.prepare(found[0], self.engine)),
             lambda found: (*found[:2], self.models.complete(found[2], self.engine)),
-            lambda found: (found[0].with_(windowed=found[2].windowed), found[1], self.engine.segment(found[2])),
+            lambda found: (found[0].with_(windowed=found[2].windowed), found[1], self._cut(found[2])),
         )
         staged, begun = Pipeline(requests, stages), time.perf_counter()
         yield from staged
         busy += [*staged.busy, time.perf_counter() - begun]
+
+    def _cut(self, request: Request) -> dict[str, Any]:
+        """Return the columns of the chunks of a complete request."""
+        columns = self.engine.segment(request)
+        if self.models.special and "tokens" in columns:
+            columns["tokens"] = columns["tokens"] + self.models.special
+        return columns
 
     def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:
         """Yield the chunks of one batch after the other, in bounded memory.
@@ -557,7 +566,9 @@ class Segmenter:
         return inputs.no_request(self._request, self._threads())
 
     def _request(self, features: Features, **parts: Any) -> Request:
-        return self.models.request(features, self.plan, **parts)
+        special = self.models.special
+        plan = self.plan.with_room_for(special) if special else self.plan
+        return self.models.request(features, plan, **parts)
 
     def _threads(self) -> int:
         return self.threads or native.default_threads()

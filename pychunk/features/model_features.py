@@ -43,6 +43,7 @@ class CountingTokenizer(TokenCounter, Protocol):
     """A tokenizer of :mod:`pychunk.tokenizers`, which counts tokens."""
 
     name: str
+    special: int
 
     @property
     def fingerprint(self) -> str:
@@ -52,7 +53,8 @@ class CountingTokenizer(TokenCounter, Protocol):
 
 def _name(tokenizer: CountingTokenizer) -> str:
     """Return the name of a tokenizer for metadata, with the hash of its vocabulary if it has one."""
-    return f"{tokenizer.name}:{tokenizer.fingerprint}" if tokenizer.fingerprint else tokenizer.name
+    name = f"{tokenizer.name}:{tokenizer.fingerprint}" if tokenizer.fingerprint else tokenizer.name
+    return f"{name} + {tokenizer.special} special" if tokenizer.special else name
 
 
 class Models:
@@ -88,6 +90,8 @@ class Models:
         self.words = self._words()
         #: The tokenizer that counts tokens for limits and sizes; None if ``words`` does.
         self.counter: TokenCounter | None = counter
+        #: The special tokens that a model adds to each chunk. The limits and the column ``tokens`` include them.
+        self.special = 0 if counter is None else counter.special
         self._counter_name = "" if counter is None else _name(counter)
         if counter is None and not self.words.vocabulary:
             self.counter = cast("TokenCounter", self.words)

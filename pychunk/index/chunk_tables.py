@@ -74,10 +74,13 @@ def _plain(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-def fingerprint(table: pa.Table) -> str | None:
-    """Return the fingerprint of the encoder that made the table's vectors, or None if the table does not name one."""
+def fingerprint(table: pa.Table, of: str = "vector_encoder") -> str | None:
+    """Return the fingerprint of a model that made a table, or None if the table does not name one.
+
+    ``of`` is ``"vector_encoder"``, for the encoder of the vectors, or ``"tokenizer"``, which counted tokens.
+    """
     raw = (table.schema.metadata or {}).get(b"pychunk")
-    found = None if raw is None else json.loads(raw).get("vector_encoder")
+    found = None if raw is None else json.loads(raw).get(of)
     return None if found is None else str(found)
 
 

@@ -305,7 +305,8 @@ class Index:
         the ten nearest vectors that a search found, measured for a sample when the codes were made. ``pooling``, in an
         index of levels, says how the vectors of nodes were computed: ``"tokens"`` for means weighted by tokens, or the
         fingerprint of a compressor. ``late_chunking`` is True if the vectors of chunks were made by late chunking;
-        otherwise it is missing. ``context_weight`` is the weight of contexts in vectors
+        otherwise it is missing. ``tokenizer`` names the tokenizer that counted the tokens of the chunks added last.
+        ``context_weight`` is the weight of contexts in vectors
         (:mod:`pychunk.index.context_vectors`). It is 0 if an older version of pychunk created the index, or the caller
         passes its vectors.
         """
@@ -314,11 +315,11 @@ class Index:
         sizes = [size for size, _ in self._store.files(facts).values()]
         recalls = {name: own["recall"] for name, own in facts["stored"].items() if "recall" in own}
         recall = {"recall": recalls} if recalls else {}
-        pooling = {"pooling": facts["pooling"]} if "pooling" in facts else {}
+        named: dict[str, Any] = {name: facts[name] for name in ("pooling", "tokenizer") if name in facts}
         return {
             **{name: facts[name] for name in kept},
             **recall,
-            **pooling,
+            **named,
             **({"late_chunking": True} if facts.get("late_chunking") else {}),
             "context_weight": facts.get("context_weight", 0.0),
             "removed": facts["removed"],
@@ -452,6 +453,7 @@ class Index:
         """
         self._contents.begin_writing()
         table = chunk_tables.as_table(chunks)
+        tokenizer = chunk_tables.fingerprint(table, "tokenizer")
         if metadata is not None:
             table = with_metadata(table, chunks, argument_checks.columns(metadata, table))
         if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
@@ -492,6 +494,7 @@ class Index:
         self._contents.pooling = pooling or self._contents.pooling
         if table.num_rows:
             self._contents.late_chunking = is_late
+            self._contents.tokenizer = tokenizer or self._contents.tokenizer
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def _vectors_of_contexts(self, table: pa.Table) -> native.Added | None:

@@ -112,9 +112,10 @@ class IndexWriter:
         self.user_data: dict[str, str] = dict(manifest.get("notes", {}))
         #: The scales of levels, as a manifest stores them.
         self.calibration: dict[str, Any] | None = manifest.get("levels")
-        #: The pooling of the vectors of nodes, as :func:`.chunk_tables.pooling` returns it. None if it is unknown, or
-        #: the index has no nodes.
+        #: The pooling of the vectors of nodes (:func:`.chunk_tables.pooling`); None without nodes, or if it is unknown.
         self.pooling: str | None = manifest.get("pooling")
+        #: The name of the tokenizer that counted the tokens of the chunks added last.
+        self.tokenizer: str | None = manifest.get("tokenizer")
         #: Whether the vectors of chunks were made by late chunking; None without chunks.
         self.late_chunking: bool | None = manifest.get("late_chunking", False) if len(self.removed) else None
         self._abandon()
@@ -253,8 +254,7 @@ class IndexWriter:
             manifest["files"][name] = checksum(folder / name)
         manifest |= {"ids": "uuid" if self.uuids else None, "terms": self.terms, "notes": dict(self.user_data)}
         manifest["late_chunking"] = bool(self.late_chunking)
-        if self.pooling:
-            manifest["pooling"] = self.pooling
+        manifest |= {name: value for name in ("pooling", "tokenizer") if (value := getattr(self, name))}
         self._calibrate()
         manifest.pop("levels", None)
         if self.calibration:

@@ -50,8 +50,9 @@ def of_placement(placement: Placement) -> dict[str, str]:
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    # The metadata already holds everything that an LLM's answers depend on. Endpoint and cost limits change no byte.
-    found = {name: value for name, value in options.items() if name != "llm"}
+    # The metadata already holds everything that an LLM's answers depend on, and the tokenizer's name and hash. An
+    # endpoint, a cost limit and the path of a tokenizer change no byte.
+    found = {name: value for name, value in options.items() if name not in ("llm", "tokenizer")}
     if isinstance(vectors := found.get("vectors"), Vectors):
         found["vectors"] = vectors.of
         others = {"vector_encoder": vectors.encoder, "late_chunking": vectors.late_chunking or None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 try:
     from langchain_core.documents import Document
@@ -13,9 +13,14 @@ except ImportError:
     raise ImportError("integrations.langchain needs LangChain: pip install langchain-text-splitters") from None
 
 from ..io.markup import Markup
+from ..methods import METHODS
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
+from ..tokenizers.published import cached
 from .document_metadata import keys_of, parsed, said_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class PychunkTextSplitter(TextSplitter):
@@ -47,6 +52,51 @@ class PychunkTextSplitter(TextSplitter):
         self._keys, self._markup = keys_of(options), markup
         self.segmenter = Segmenter(method, **options)
 
+    @classmethod
+    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
+        """Return a splitter that counts the tokens of a tokenizer of transformers.
+
+        Args:
+            tokenizer: The tokenizer.
+            **kwargs: ``chunk_size`` and ``chunk_overlap``, in tokens, and the arguments of the class. A chunk has at
+                most ``chunk_size`` tokens.
+
+        Raises:
+            ValueError, TypeError: See :class:`pychunk.Segmenter`.
+        """
+        return cls(tokenizer=tokenizer, **_sizes(kwargs))
+
+    @classmethod
+    def from_tiktoken_encoder(
+        cls,
+        encoding_name: str = "gpt2",
+        model_name: str | None = None,
+        allowed_special: Any = None,
+        disallowed_special: Any = "all",
+        **kwargs: Any,
+    ) -> Self:
+        """Return a splitter that counts the tokens of an encoding of tiktoken.
+
+        It uses the vocabulary from ``pychunk model get`` if it is at hand, and otherwise tiktoken's.
+
+        Args:
+            encoding_name: The name of the encoding, such as ``"o200k_base"``.
+            model_name: The name of a model of OpenAI, whose encoding is then used.
+            allowed_special: Must be None or empty, because special tokens in a text are text here.
+            disallowed_special: Has no effect, for the same reason.
+            **kwargs: See :meth:`from_huggingface_tokenizer`.
+
+        Raises:
+            ValueError: ``allowed_special`` names special tokens.
+            ImportError: The vocabulary is not at hand, and tiktoken is not installed.
+        """
+        if allowed_special:
+            raise ValueError(
+                "allowed_special must be None, because special tokens in a text are counted as text; got "
+                f"{allowed_special!r:.80}"
+            )
+        return cls(tokenizer=_encoding(encoding_name, model_name), **_sizes(kwargs))
+
     def split_text(self, text: str) -> list[str]:
         """Return the texts of a document's chunks."""
         return [chunk.text for chunk in self.segmenter(parsed([text], self._markup))]
@@ -67,3 +117,29 @@ class PychunkTextSplitter(TextSplitter):
                 metadata["start_index"] = chunk.start
             documents.append(Document(page_content=chunk.text, metadata=metadata))
         return documents
+
+
+def _sizes(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options in which pychunk's names replace those of LangChain for the sizes of chunks."""
+    found = dict(options)
+    if "chunk_size" in found:
+        method = METHODS.get(str(found.get("method")))
+        found["size" if method is not None and method.sized else "max_tokens"] = found.pop("chunk_size")
+    if "chunk_overlap" in found:
+        found["overlap"] = found.pop("chunk_overlap")
+    return found
+
+
+def _encoding(name: str, model: str | None) -> Any:
+    """Return the name of an encoding whose vocabulary is at hand, or tiktoken's own encoding."""
+    if model is None and cached(name).is_dir():
+        return name
+    try:
+        import tiktoken
+    except ImportError:
+        raise ImportError(
+            f"the vocabulary of {model or name!r} is not at hand: get it with `pychunk model get`, or install tiktoken "
+            "(pip install tiktoken)"
+        ) from None
+    found = tiktoken.encoding_name_for_model(model) if model else name
+    return found if cached(found).is_dir() else tiktoken.get_encoding(found)

@@ -79,6 +79,9 @@ class BytePairTokenizer:
             in NFC, because its offsets would be those of the normalized text.
     """
 
+    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
+    special = 0
+
     def __init__(
         self,
         vocabulary: Vocabulary,

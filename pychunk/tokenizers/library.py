@@ -32,6 +32,9 @@ class LibraryTokenizer:
         reason: Why there is none, for the log.
     """
 
+    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
+    special = 0
+
     def __init__(self, source: Path | Any, twin: TokenCounter | None = None, reason: str = "") -> None:
         self.name = source.name if isinstance(source, Path) else "tokenizers.Tokenizer"
         self.path, self._twin, self._reason, self._told = source, twin, reason, False
@@ -138,6 +141,9 @@ class FunctionTokenizer:
     Raises:
         ValueError: The function returns something else for a test text.
     """
+
+    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
+    special = 0
 
     def __init__(self, function: Callable[[Any], Any], name: str | None = None) -> None:
         #: None: no native tokenizer counts.

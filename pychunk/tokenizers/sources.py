@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import os
@@ -12,6 +13,7 @@ from .._util.suggestions import did_you_mean
 from . import NotNativeError, published, tokenizer_json
 from .byte_pair import BytePairTokenizer, load_ranks, ranks_vocabulary
 from .library import FunctionTokenizer, LibraryTokenizer
+from .tokenizer import Tokenizer
 from .tokenizer_json import TokenizerFile
 from .unigram import SentencePieceTokenizer, load_sentencepiece, sentencepiece_of, unigram_of
 from .wordpiece import WordPieceTokenizer
@@ -29,22 +31,27 @@ ENCODINGS = {
 #: The files that may hold the tokenizer in a model's folder, the best first.
 FILES = ("tokenizer.json", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model", "vocab.txt")
 
-Tokenizer = BytePairTokenizer | SentencePieceTokenizer | WordPieceTokenizer | LibraryTokenizer | FunctionTokenizer
+AnyTokenizer = BytePairTokenizer | SentencePieceTokenizer | WordPieceTokenizer | LibraryTokenizer | FunctionTokenizer
 
 
-def tokenizer_of(source: Any) -> Tokenizer:
+def tokenizer_of(source: Any) -> AnyTokenizer:
     """Return the tokenizer that an argument ``tokenizer=`` means.
 
     Args:
         source: The name of a tokenizer in the user's cache, such as ``"o200k_base"``; the path of a ``tokenizer.json``,
             of a ``.model`` of sentencepiece, of a ``.tiktoken`` file, of a ``vocab.txt`` or of a model's folder; a
             ``tokenizers.Tokenizer``, a tokenizer of transformers, a ``tiktoken.Encoding`` or a
-            ``SentencePieceProcessor``; or a function that counts tokens, ``str -> int`` or ``list[str] -> list[int]``.
+            ``SentencePieceProcessor``; a function that counts tokens, ``str -> int`` or ``list[str] -> list[int]``; or
+            a :class:`.Tokenizer` of any of these.
 
     Raises:
         ValueError: The name is unknown, its vocabulary is not at hand, or a file is damaged.
         TypeError: The value is nothing of these.
     """
+    if isinstance(source, Tokenizer):
+        found = copy.copy(tokenizer_of(source.source))
+        found.name, found.special = source.name or found.name, source.special
+        return found
     if isinstance(source, (str, Path)):
         return _named(source)
     for package, made in (
@@ -59,12 +66,15 @@ def tokenizer_of(source: Any) -> Tokenizer:
         return FunctionTokenizer(source)
     raise TypeError(
         "tokenizer must be the name of a tokenizer such as 'o200k_base', a path, a tokenizer of tokenizers, "
-        f"transformers, tiktoken or sentencepiece, or a function that counts tokens; got {source!r:.80}"
+        f"transformers, tiktoken or sentencepiece, a function that counts tokens, or a pychunk.Tokenizer of one of "
+        f"these; got {source!r:.80}"
     )
 
 
 def identity(source: Any) -> tuple[str, int, int] | None:
     """Return the path, the time and the size of the file that a name or a path means now; None for anything else."""
+    if isinstance(source, Tokenizer):
+        return identity(source.source)
     if not isinstance(source, (str, Path)):
         return None
     path = Path(source)
@@ -78,7 +88,7 @@ def identity(source: Any) -> tuple[str, int, int] | None:
     return str(file), facts.st_mtime_ns, facts.st_size
 
 
-def load(path: Path) -> Tokenizer:
+def load(path: Path) -> AnyTokenizer:
     """Return the tokenizer in a file, or in the folder of a model.
 
     Raises:
@@ -118,7 +128,7 @@ def of_model(path: Path) -> WordPieceTokenizer | LibraryTokenizer:
 
 
 @functools.lru_cache(maxsize=8)
-def _loaded(path: Path, time: int, size: int) -> Tokenizer:
+def _loaded(path: Path, time: int, size: int) -> AnyTokenizer:
     """Return the tokenizer in a file.
 
     ``time`` and ``size`` are those of the file, so that a file that changed is read again.
@@ -143,7 +153,7 @@ def _loaded(path: Path, time: int, size: int) -> Tokenizer:
     )
 
 
-def _named(source: str | Path) -> Tokenizer:
+def _named(source: str | Path) -> AnyTokenizer:
     if os.path.exists(source):
         return load(Path(source))
     name = str(source)
@@ -165,7 +175,7 @@ def _named(source: str | Path) -> Tokenizer:
     raise ValueError(f"tokenizer={str(source)!r:.200} does not exist; pass the path of a file or folder that does")
 
 
-def _of_json(file: TokenizerFile, source: Any) -> Tokenizer:
+def _of_json(file: TokenizerFile, source: Any) -> AnyTokenizer:
     """Return the tokenizer of a ``tokenizer.json``: native if the core implements it, else run by its package."""
     kind = file.model.get("type")
     try:
@@ -188,11 +198,11 @@ def _without_added_tokens(file: TokenizerFile) -> dict[str, Any]:
     return file.data
 
 
-def _of_tokenizers(source: Any) -> Tokenizer:
+def _of_tokenizers(source: Any) -> AnyTokenizer:
     return _of_json(tokenizer_json.parse(json.loads(source.to_str()), Path("tokenizers.Tokenizer")), source)
 
 
-def _of_transformers(source: Any) -> Tokenizer:
+def _of_transformers(source: Any) -> AnyTokenizer:
     backend = getattr(source, "backend_tokenizer", None)
     name = Path(str(getattr(source, "name_or_path", "") or type(source).__name__)).name
     if backend is not None:
@@ -202,7 +212,7 @@ def _of_transformers(source: Any) -> Tokenizer:
     return FunctionTokenizer(lambda text: len(source.encode(text, add_special_tokens=False)), name)
 
 
-def _of_tiktoken(source: Any) -> Tokenizer:
+def _of_tiktoken(source: Any) -> AnyTokenizer:
     from .._engine.data.patterns import pattern_name
 
     pattern = pattern_name(source._pat_str)
@@ -216,7 +226,7 @@ def _of_tiktoken(source: Any) -> Tokenizer:
     )
 
 
-def _of_sentencepiece(source: Any) -> Tokenizer:
+def _of_sentencepiece(source: Any) -> AnyTokenizer:
     data = source.serialized_model_proto()
     try:
         return sentencepiece_of(data, "SentencePieceProcessor", "SentencePieceProcessor")

@@ -38,6 +38,9 @@ class SentencePieceTokenizer:
         fingerprint: The first 16 hexadecimal digits of the SHA-256 of the vocabulary and its options.
     """
 
+    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
+    special = 0
+
     def __init__(self, pieces: PieceVocabulary, name: str) -> None:
         self.name = name
         self.pieces = pieces

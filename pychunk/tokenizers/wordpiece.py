@@ -33,6 +33,9 @@ class WordPieceTokenizer:
         data: The content of a ``tokenizer.json``, if it is read already.
     """
 
+    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
+    special = 0
+
     def __init__(self, path: Path, data: dict[str, Any] | None = None) -> None:
         self.name = path.name
         self.vocabulary, self.tokenizer_options = load_vocabulary(path) if data is None else _from_json(data, path)

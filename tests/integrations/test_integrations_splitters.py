@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_sentence_splitter import TEXTS
+from vocabularies import small_ranks, write_ranks
 
 import pychunk
 from pychunk.integrations import chunking_evaluation
@@ -109,6 +110,37 @@ def test_langchain_metadata_must_fit(langchain: Any) -> None:
         langchain.PychunkTextSplitter().create_documents(["a", "b"], [{}])
     with pytest.raises(ValueError, match="chunk_size"):
         langchain.PychunkTextSplitter(chunk_size=100)
+
+
+@pytest.mark.parametrize(
+    ("options", "own"),
+    [
+        ({"chunk_size": 40, "chunk_overlap": 10, "method": "recursive"}, {"size": 40, "overlap": 10}),
+        ({"chunk_size": 40, "method": "sentence"}, {"max_tokens": 40}),
+    ],
+)
+def test_langchain_counts_with_an_encoding_of_tiktoken(
+    langchain: Any, options: dict[str, Any], own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tokenizers" / "o200k_base"
+    folder.mkdir(parents=True)
+    write_ranks(folder / "o200k_base.tiktoken", small_ranks())
+    monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path))
+    text = "Cats purr when they are content. " * 40
+    splitter = langchain.PychunkTextSplitter.from_tiktoken_encoder("o200k_base", **options)
+    assert splitter.split_text(text) == pychunk.segment(text, options["method"], tokenizer="o200k_base", **own).texts
+    with pytest.raises(ValueError, match="special tokens in a text are counted as text; got 'all'"):
+        langchain.PychunkTextSplitter.from_tiktoken_encoder("o200k_base", allowed_special="all")
+
+
+def test_langchain_counts_with_a_tokenizer_of_transformers(langchain: Any) -> None:
+    transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
+    own = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, "[UNK]"))
+    own.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=own, unk_token="[UNK]")
+    splitter = langchain.PychunkTextSplitter.from_huggingface_tokenizer(made, chunk_size=12, method="fixed")
+    found = splitter.split_text("Cats purr when they are content. " * 10)
+    assert [len(made.tokenize(text)) for text in found] == [7] * 10
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,16 @@ class Plan:
             return bool(limited or (self.size and self.unit == "tokens"))
         return bool(limited and self.unit == "tokens")
 
+    def with_room_for(self, special: int) -> Plan:
+        """Return a plan whose limits in tokens leave room for tokens that a model adds to each chunk."""
+        counted = self.traits.sized or self.unit == "tokens"
+        return replace(
+            self,
+            max_tokens=self.max_tokens - special if self.max_tokens and counted else self.max_tokens,
+            min_tokens=max(0, self.min_tokens - special) if counted else self.min_tokens,
+            size=self.size - special if self.size and self.unit == "tokens" else self.size,
+        )
+
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with some fields changed."""
         return replace(self, **changes)

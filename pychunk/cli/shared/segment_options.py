@@ -16,6 +16,7 @@ from ...inputs.document_columns import ROLES, DocumentColumns, wanted_columns
 from ...io import KINDS, Source, open_source
 from ...io.document_batches import DeadLetters
 from ...placement import Placement
+from ...tokenizers.tokenizer import Tokenizer
 from ...vectors import Vectors as ReturnedVectors
 from .grammar import method_of, value_of
 
@@ -84,9 +85,10 @@ class SegmentOptions:
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|PATH",
+            metavar="NAME|PATH[,special=N]",
             help="Tokenizer that counts tokens: o200k_base, cl100k_base, xlm-r (see `pychunk model get`), or the path "
-            "of a tokenizer.json, .model, .tiktoken file or model's folder. Default: the encoder's.",
+            "of a tokenizer.json, .model, .tiktoken file or model's folder. special=N: tokens that the model adds to "
+            "each chunk. Default: the encoder's.",
         ),
     ] = None
     overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None
@@ -163,7 +165,7 @@ class SegmentOptions:
             flags["vectors"] = _vectors(flags["vectors"], vector_encoder)
         flags |= {
             "overlap": self.overlap,
-            "tokenizer": self.tokenizer,
+            "tokenizer": None if self.tokenizer is None else _tokenizer(self.tokenizer),
             "placement": None if self.placement is None else self.where,
         }
         flags = {key: value for key, value in flags.items() if value is not None}
@@ -182,6 +184,18 @@ class SegmentOptions:
         by_column = next((_BY_COLUMN[each] for each in said if each in _BY_COLUMN and name in (None, "pic")), None)
         summary = {"summary": by_column} if by_column else {}
         return {"method": name, **usual.get(name or "", {}), **summary, **options, **flags}
+
+
+def _tokenizer(text: str) -> str | Tokenizer:
+    """Return the tokenizer that ``--tokenizer`` names, with the special tokens that its model adds."""
+    source, found, special = text.rpartition(",special=")
+    if not found:
+        return text
+    if not special.isdecimal():
+        raise ValueError(
+            f"--tokenizer {source},special=N takes a number of special tokens, such as 2; got {special!r:.80}"
+        )
+    return Tokenizer(source, special=int(special))
 
 
 def _vectors(text: str, encoder: str | None) -> ReturnedVectors:

@@ -136,6 +136,7 @@ _OPTIONAL: dict[str, Check] = {
     "context_weight": _number(0, 1000),
     "notes": _mapping(_text),
     "pooling": _text,
+    "tokenizer": _text,
     "late_chunking": lambda value: isinstance(value, bool),
     "headers": _mapping(_pair(_CRC, _CRC)),
     "blocks": _mapping(_pair(_CRC, _text)),

@@ -1,0 +1,45 @@
+"""The class Tokenizer: a tokenizer with a name of the caller's, and with the special tokens that a model adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A tokenizer for ``tokenizer=``, with the number of special tokens that its model adds to each text.
+
+    A model such as BERT reads ``[CLS]`` before and ``[SEP]`` after each text. With ``special=2``, the limits
+    ``max_tokens``, ``min_tokens`` and ``size`` and the column ``tokens`` include these tokens.
+
+    Args:
+        source: Anything that ``tokenizer=`` accepts, such as ``"o200k_base"``, a path or a function.
+        name: The name in the metadata of chunks. A function has no hash, so give one with a version, such as
+            ``"mine:1"``. Default: the source's own name.
+        special: The number of special tokens that the model adds to each text: 2 for BERT and XLM-R, 1 for Llama, 0
+            for the embeddings of OpenAI.
+
+    Raises:
+        ValueError: ``special`` is not a whole number of at least 0, or the name is empty.
+
+    Example:
+        >>> import pychunk
+        >>> words = pychunk.Tokenizer(lambda text: len(text.split()), "words:1", special=2)
+        >>> found = pychunk.segment("One two three. Four five six.", "fixed", size=5, tokenizer=words)
+        >>> found.texts, found.table["tokens"].to_pylist(), found.metadata["tokenizer"]
+        (['One two three.', 'Four five six.'], [5, 5], 'words:1 + 2 special')
+    """
+
+    source: Any
+    name: str | None = None
+    special: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.special, bool) or not isinstance(self.special, int) or self.special < 0:
+            raise ValueError(
+                f"special must be the number of special tokens that the model adds to each text, such as 2; got "
+                f"{self.special!r:.80}"
+            )
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise ValueError(f"name must be a name such as 'mine:1', or None; got {self.name!r:.80}")

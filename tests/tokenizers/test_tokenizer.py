@@ -1,0 +1,101 @@
+"""The class Tokenizer: special tokens count towards limits, sizes and the column, and names reach the metadata."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import pychunk
+from pychunk import Tokenizer
+from pychunk.cli.main import app
+
+TEXT = "# Cats\n\nCats purr when they are content. They sleep a lot.\n\n# Dogs\n\nDogs bark at night. " * 20
+VOCABULARY = Path(pychunk.__file__).parent / "models" / "vocab.txt"
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize("source", [words, VOCABULARY], ids=["function", "native"])
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("fixed", {"size": 15}),
+        ("recursive", {"size": 15, "overlap": 4}),
+        ("structure", {"max_tokens": 15}),
+        ("topic", {"max_tokens": 15, "min_tokens": 6}),
+        ("sentence", {"max_tokens": 15}),
+        ("cluster", {"max_tokens": 15}),
+    ],
+)
+def test_special_tokens_count(method: str, options: dict[str, Any], source: Any) -> None:
+    found = pychunk.segment(TEXT, method, tokenizer=Tokenizer(source, special=3), **options)
+    counts = pychunk.count_tokens(found.texts, source).to_pylist()
+    assert found.table["tokens"].to_pylist() == [count + 3 for count in counts]
+    assert max(counts) + 3 <= 15
+    assert found.metadata["tokenizer"].endswith(" + 3 special")
+    # The chunks are those of a limit that is lower by three tokens.
+    lower = {name: value if name == "overlap" else value - 3 for name, value in options.items()}
+    assert found.texts == pychunk.segment(TEXT, method, tokenizer=source, **lower).texts
+
+
+def test_without_special_tokens_only_the_name_differs() -> None:
+    named = pychunk.segment(TEXT, "fixed", size=20, tokenizer=Tokenizer(words, "words:1"))
+    plain = pychunk.segment(TEXT, "fixed", size=20, tokenizer=words)
+    assert named.table.equals(plain.table)
+    assert (named.metadata["tokenizer"], plain.metadata["tokenizer"]) == ("words:1", "words")
+
+
+def test_a_limit_in_another_unit_has_no_special_tokens() -> None:
+    with_special = pychunk.segment(TEXT, "fixed", size=80, unit="characters", tokenizer=Tokenizer(words, special=5))
+    assert with_special.texts == pychunk.segment(TEXT, "fixed", size=80, unit="characters").texts
+
+
+def test_it_can_be_pickled_and_leaves_its_source_unchanged() -> None:
+    made = pickle.loads(pickle.dumps(pychunk.Segmenter("fixed", size=9, tokenizer=Tokenizer(VOCABULARY, "v:1", 2))))
+    assert made(TEXT).metadata["tokenizer"].startswith("v:1:")
+    assert pychunk.segment(TEXT, "fixed", tokenizer=VOCABULARY).metadata["tokenizer"].startswith("models:")
+
+
+@pytest.mark.parametrize(("options", "name"), [({"size": 2}, "size"), ({"size": 9, "max_tokens": 2}, "max_tokens")])
+def test_a_limit_that_special_tokens_fill_is_refused(options: dict[str, Any], name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} must be more than the 2 special tokens of tokenizer=; got 2$"):
+        pychunk.segment(TEXT, "fixed", tokenizer=Tokenizer(words, special=2), **options)
+
+
+@pytest.mark.parametrize("special", [-1, True, 1.5, "2", None])
+def test_a_wrong_number_of_special_tokens_is_refused(special: Any) -> None:
+    with pytest.raises(ValueError, match="special must be the number of special tokens"):
+        Tokenizer("o200k_base", special=special)
+
+
+def test_a_wrong_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="name must be a name such as 'mine:1', or None; got ''"):
+        Tokenizer(words, "")
+
+
+def test_the_command_takes_special_tokens(tmp_path: Path) -> None:
+    (tmp_path / "cats.txt").write_text(TEXT)
+    out = tmp_path / "chunks.jsonl"
+    call = ["segment", str(tmp_path / "cats.txt"), "--max-tokens", "15", "-o", str(out), "--tokenizer"]
+    one = CliRunner().invoke(app, [*call, f"{VOCABULARY},special=3"])
+    assert one.exit_code == 0, one.output
+    assert max(json.loads(line)["tokens"] for line in out.read_text().splitlines()) <= 15
+    out.unlink()
+    bad = CliRunner().invoke(app, [*call, f"{VOCABULARY},special=two"])
+    assert bad.exit_code == 2
+    assert "special=N takes a number of special tokens, such as 2; got 'two'" in " ".join(bad.output.split())
+
+
+def test_an_index_names_the_tokenizer_of_its_chunks(tmp_path: Path) -> None:
+    with pychunk.Index.create(tmp_path / "index") as index:
+        index.add(pychunk.segment(TEXT, "fixed", size=20, tokenizer=Tokenizer(words, "words:1")))
+        index.save()
+    with pychunk.Index.open(tmp_path / "index") as index:
+        assert index.info["tokenizer"] == "words:1"
