@@ -6,7 +6,7 @@ import json
 import sysconfig
 from collections.abc import Callable
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_segment import check_exact
 from test_sentencepiece import vocabulary
-from vocabularies import TIKTOKEN, published_ranks, small_ranks, write_ranks
+from vocabularies import PUBLISHED, TIKTOKEN, published_ranks, small_ranks, write_ranks
 
 import pychunk
 from pychunk.tokenizers.byte_pair import BytePairTokenizer, ranks_vocabulary
@@ -150,6 +150,10 @@ def test_other_options_than_names_of_tokenizers_are_refused() -> None:
         pychunk.Segmenter("fixed", tokenizer=5)
 
 
+#: The methods that cut real text, with the options beside max_tokens that set the size of chunks.
+REAL = {"recursive": ("size",), "fixed": ("size",), "structure": (), "topic": (), "pic": ()}
+
+
 def texts_of(data: Path, share: float) -> list[str]:
     """Return articles of Wikipedia, paragraphs of XQuAD in all languages, modules of Python, and runs of emoji."""
     table = pq.read_table(data / "wiki" / "articles.parquet", columns=["text"])
@@ -161,21 +165,70 @@ def texts_of(data: Path, share: float) -> list[str]:
     return [*found, *(path.read_text(encoding="utf-8") for path in code), "👍🏽👩‍👩‍👧 " * 300, "🇫🇷🇩🇪" * 400]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [32, 128, 512])
-@pytest.mark.parametrize("share", amounts(0.05, 1.0))
-def test_real_text_in_o200k_counted_by_tiktoken(data: Path, tmp_path: Path, share: float, size: int) -> None:
+Counter = Callable[[list[str]], list[int]]
+
+
+def encoding_of_tiktoken(name: str, folder: Path) -> tuple[Any, Counter]:
+    """Return a published vocabulary for pychunk, and the function by which tiktoken counts its tokens."""
     tiktoken = pytest.importorskip("tiktoken")
-    ranks = published_ranks("o200k")
-    made = tiktoken.Encoding("o200k_base", pat_str=TIKTOKEN["o200k"], mergeable_ranks=ranks, special_tokens={})
-    texts, path = texts_of(data, share), write_ranks(tmp_path / "o200k_base.tiktoken", ranks)
-    for method in ("recursive", "fixed", "structure", "topic"):
-        options = {"size": size} if method in ("recursive", "fixed") else {}
-        out = pychunk.segment(texts, method, tokenizer=path, max_tokens=size, **options)
-        counts = np.array([len(ids) for ids in made.encode_ordinary_batch(out.texts)])
-        assert out.table["tokens"].to_numpy().tolist() == counts.tolist()
-        assert counts.max() <= size
-    wiki = pychunk.segment(texts[: int(1500 * share)], "recursive", tokenizer=path, size=size)
-    plain = pychunk.segment(texts[: int(1500 * share)], "recursive", size=size)
-    fill, usual = (float(np.mean(each.table["tokens"].to_numpy())) / size for each in (wiki, plain))
-    assert fill > (0.78 if size > 32 else usual - 0.005)
+    ranks, pattern = published_ranks(PUBLISHED[name]), TIKTOKEN[name]
+    made = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    if name in ("o200k", "cl100k"):
+        return write_ranks(folder / f"{name}_base.tiktoken", ranks), lambda texts: list(
+            map(len, made.encode_ordinary_batch(texts))
+        )
+    return made, lambda texts: list(map(len, made.encode_ordinary_batch(texts)))
+
+
+def trained_by_tokenizers(name: str, folder: Path, texts: list[str]) -> tuple[Any, Counter]:
+    """Return a file of the package tokenizers, trained on the texts, and the function by which it counts tokens."""
+    tokenizers = pytest.importorskip("tokenizers")
+    special, sizes = ["<unk>"], {"vocab_size": 4000, "show_progress": False}
+    if name == "unigram":
+        made = tokenizers.Tokenizer(tokenizers.models.Unigram())
+        made.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+        trainer = tokenizers.trainers.UnigramTrainer(special_tokens=special, unk_token="<unk>", **sizes)
+    else:
+        made = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="<unk>"))
+        made.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=name == "uncased")
+        made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+        trainer = tokenizers.trainers.WordPieceTrainer(special_tokens=special, **sizes)
+    made.train_from_iterator([text[:2000] for text in texts][:400], trainer)
+    made.save(str(folder / "tokenizer.json"))
+    made.encode_special_tokens = True
+    return folder, lambda texts: [len(each.ids) for each in made.encode_batch(texts, add_special_tokens=False)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["o200k", "cl100k", "gpt2", "llama3", "qwen2", "unigram", "cased", "uncased"])
+@pytest.mark.parametrize("share", amounts(0.02, 1.0))
+def test_real_text_counted_by_the_library_itself(data: Path, tmp_path: Path, share: float, name: str) -> None:
+    texts = texts_of(data, share)
+    if name in TIKTOKEN:
+        tokenizer, count = encoding_of_tiktoken(name, tmp_path)
+    else:
+        tokenizer, count = trained_by_tokenizers(name, tmp_path, texts_of(data, 0.02))
+    chunks = 0
+    for size, (method, own) in product((32, 128, 512), REAL.items()):
+        options = dict.fromkeys(("max_tokens", *own), size)
+        out = pychunk.segment(texts, method, tokenizer=tokenizer, **options)
+        counts = count(out.texts)
+        assert out.table["tokens"].to_pylist() == counts
+        assert max(counts) <= size
+        chunks += len(out)
+    print(f"{name}: {chunks:,} chunks, none over the limit, each count exact")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["o200k", "cl100k", "gpt2", "llama3", "qwen2"])
+@pytest.mark.parametrize("share", amounts(0.05, 1.0))
+def test_chunks_of_prose_are_filled_as_with_the_native_tokenizer(
+    data: Path, tmp_path: Path, share: float, name: str
+) -> None:
+    tokenizer, _ = encoding_of_tiktoken(name, tmp_path)
+    prose = texts_of(data, share)[: int(1500 * share)]
+    for size in (32, 128, 512):
+        found = pychunk.segment(prose, "recursive", tokenizer=tokenizer, size=size)
+        plain = pychunk.segment(prose, "recursive", size=size)
+        fill, usual = (float(np.mean(each.table["tokens"].to_numpy())) / size for each in (found, plain))
+        assert fill > (0.78 if size > 32 else usual - 0.005)
