@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -230,10 +230,14 @@ class BytePair:
 def category_runs() -> list[int]: ...
 
 class TokenCounter:
+    @overload
     def __init__(self, tokenizer: WordPiece | BytePair | SentencePiece) -> None: ...
+    @overload
+    def __init__(self, tokenizer: BytePair, added: list[str], nfc: Folding | None, normalized: list[str]) -> None: ...
     @staticmethod
     def of_function(tokenizer: Any) -> TokenCounter: ...
     def count(self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+    def count_each(self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
 
 class SentencePiece:
     def __init__(

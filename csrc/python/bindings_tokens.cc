@@ -3,6 +3,7 @@
 
 #include "python/bindings.h"
 #include "text/categories.h"
+#include "tokens/added_tokens.h"
 #include "tokens/byte_pair/byte_pair_counter.h"
 #include "tokens/length.h"
 #include "tokens/sentencepiece/sentencepiece_counter.h"
@@ -59,16 +60,6 @@ class CountedByFunction : public CountedText {
                   found.size());
     std::copy_n(found.data(), n, counts);
   }
-  void starts(std::vector<int64_t>& starts) override {  // evenly spaced in each word
-    std::vector<int64_t> bounds;
-    for_each_word(text_, [&](size_t begin, size_t) { bounds.push_back(static_cast<int64_t>(begin)); });
-    starts.clear();
-    if (bounds.empty()) return;
-    std::vector<int64_t> counts(bounds.size());
-    bounds.push_back(static_cast<int64_t>(text_.size()));
-    count(bounds.data(), counts.size(), counts.data());
-    for (size_t i = 0; i < counts.size(); ++i) add_starts(text_, bounds[i], bounds[i + 1], counts[i], starts);
-  }
 
  private:
   const py::object& tokenizer_;
@@ -101,6 +92,21 @@ Array<int64_t> count_spans(const TokenCounter& counter, const Array<uint8_t>& te
   return out;
 }
 
+Array<int64_t> count_each(const TokenCounter& counter, const Array<uint8_t>& text, const Array<int64_t>& bounds) {
+  check_offsets(view(bounds), text.size(), "bounds");
+  Array<int64_t> out(bounds.size() - 1);
+  int64_t* const counts = out.mutable_data();
+  without_gil([&] {
+    for (py::ssize_t i = 0; i + 1 < bounds.size(); ++i) {
+      const int64_t begin = bounds.data()[i], size = bounds.data()[i + 1] - begin;
+      const std::string_view span = text_of(text).substr(static_cast<size_t>(begin), static_cast<size_t>(size));
+      counts[i] = size == 0 ? 0 : counter.read(span)->count(0, size);
+    }
+    return true;
+  });
+  return out;
+}
+
 }  // namespace
 
 void bind_tokens(py::module_& m) {
@@ -111,6 +117,13 @@ void bind_tokens(py::module_& m) {
            py::keep_alive<1, 2>())
       .def(py::init([](const SentencePiece& tokenizer) { return counter_of(tokenizer); }), py::arg("tokenizer"),
            py::keep_alive<1, 2>())
+      .def(py::init([](const BytePair& tokenizer, std::vector<std::string> added,
+                       std::optional<std::shared_ptr<Folding>> nfc, std::vector<std::string> normalized) {
+             return counter_after({std::move(added), nfc.value_or(nullptr), std::move(normalized)},
+                                  counter_of(tokenizer));
+           }),
+           py::arg("tokenizer"), py::arg("added"), py::arg("nfc"), py::arg("normalized"), py::keep_alive<1, 2>(),
+           "Make a counter that takes the steps of csrc/tokens/added_tokens.h before it counts.")
       .def_static(
           "of_function",
           [](py::object tokenizer) -> std::unique_ptr<TokenCounter> {
@@ -121,7 +134,9 @@ void bind_tokens(py::module_& m) {
           "the tokens of each span without white space at its ends, int64[n].")
       .def("count", &count_spans, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
            "Return the number of tokens of each span [bounds[i], bounds[i + 1]) of valid UTF-8 text (uint8) alone, "
-           "without white space at its ends: int64[n].");
+           "without white space at its ends: int64[n].")
+      .def("count_each", &count_each, py::arg("text").noconvert(), py::arg("bounds").noconvert(),
+           "Return the number of tokens of each span alone, with white space at its ends: int64[n].");
   py::class_<BytePair>(m, "BytePair", "Byte-level BPE; see csrc/tokens/byte_pair/byte_pair.h.")
       .def(py::init(&make_byte_pair), py::arg("tokens"), py::arg("offsets").noconvert(), py::arg("ids").noconvert(),
            py::arg("merges"), py::arg("whole_words"), py::arg("pattern"))

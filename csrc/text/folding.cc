@@ -44,7 +44,8 @@ Folding::Folding(const FoldingTables& tables)
       decompositions_(mappings_of(tables.decompositions)),
       plain_(mappings_of(tables.plain)),
       second_(kPoints),
-      ignored_(kPoints) {
+      ignored_(kPoints),
+      upper_(tables.cases.empty() ? 0 : 26) {
   PYCHUNK_CHECK(tables.classes.size() % 2 == 0 && tables.compositions.size() % 3 == 0 && tables.ignored.size() % 2 == 0,
                 "classes and ignored must hold pairs of numbers, and compositions triples");
   for (const uint32_t c : tables.compositions) check_point(c);
@@ -207,7 +208,7 @@ void Folding::fold(std::string_view text, Values<char>& out) const {
     const int64_t begin = i;
     for (uint8_t* to = bytes_at(at); i < size && static_cast<uint8_t>(text[static_cast<size_t>(i)]) < 0x80; ++i) {
       const auto c = static_cast<uint8_t>(text[static_cast<size_t>(i)]);
-      *to++ = static_cast<uint8_t>(c + (static_cast<uint8_t>(c - 'A') < 26 ? 'a' - 'A' : 0));
+      *to++ = static_cast<uint8_t>(c + (static_cast<uint8_t>(c - 'A') < upper_ ? 'a' - 'A' : 0));
     }
     if (i > begin) at += static_cast<size_t>(i - begin), last = at - 1;
     if (i == size) break;

@@ -1,6 +1,7 @@
 // The folding of texts to one case and spelling, as `folded` in pychunk/index/lexical/analyzer.py defines it. The steps
 // are case folding, Unicode's compatibility composition, both again for the characters that they produce, and the
 // removal of characters that do not change a word. If requested, plain letters then replace letters with diacritics.
+// With canonical decompositions and no other table, the folding is Unicode's normalisation form C.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,8 +16,8 @@ namespace pychunk {
 // The data of Python's own tables, so that both engines fold by the same version of Unicode. Rows of different lengths
 // are stored end to end.
 struct FoldingTables {
-  std::span<const uint32_t> cases;           // code point, count, its case folding
-  std::span<const uint32_t> decompositions;  // code point, count, its full compatibility decomposition; no Hangul
+  std::span<const uint32_t> cases;           // code point, count, its case folding; empty: case stays
+  std::span<const uint32_t> decompositions;  // code point, count, its full decomposition; no Hangul
   std::span<const uint32_t> classes;         // code point, canonical combining class if not 0
   std::span<const uint32_t> compositions;    // first, second, composite; no Hangul
   std::span<const uint32_t> ignored;         // first and last of each range
@@ -63,6 +64,7 @@ class Folding {
   std::unordered_map<uint32_t, uint32_t> classes_;
   std::unordered_map<uint64_t, uint32_t> compositions_;
   std::vector<bool> second_, ignored_;
+  uint8_t upper_;  // the number of letters from A on that become lower case
   std::vector<uint16_t> pages_;
   std::vector<uint32_t> cells_;
   std::vector<uint8_t> several_;  // a count, then that number of bytes

@@ -2,6 +2,7 @@
 
 #include "common/buffer.h"
 #include "text/utf8_text.h"
+#include "tokens/length.h"
 
 namespace pychunk {
 namespace {
@@ -51,6 +52,17 @@ void CountedText::count(const int64_t* bounds, size_t n, int64_t* counts) {
     const Trimmed inside = trim(text_, bounds[i], bounds[i + 1]);
     counts[i] = inside.empty() ? 0 : count(inside.begin, inside.end);
   }
+}
+
+void CountedText::starts(std::vector<int64_t>& starts) {
+  std::vector<int64_t> bounds;
+  for_each_word(text_, [&](size_t begin, size_t) { bounds.push_back(static_cast<int64_t>(begin)); });
+  starts.clear();
+  if (bounds.empty()) return;
+  std::vector<int64_t> counts(bounds.size());
+  bounds.push_back(static_cast<int64_t>(text_.size()));
+  count(bounds.data(), counts.size(), counts.data());
+  for (size_t i = 0; i < counts.size(); ++i) add_starts(text_, bounds[i], bounds[i + 1], counts[i], starts);
 }
 
 void add_starts(std::string_view text, int64_t begin, int64_t end, int64_t tokens, std::vector<int64_t>& starts) {

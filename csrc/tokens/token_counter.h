@@ -23,7 +23,8 @@ class CountedText {
   // its ends.
   virtual void count(const int64_t* bounds, size_t n, int64_t* counts);
   // Writes a first byte for each token of the whole text, in increasing order. Inside a word they may be approximate.
-  virtual void starts(std::vector<int64_t>& starts) = 0;
+  // By default, the tokens of each word are evenly spaced in it.
+  virtual void starts(std::vector<int64_t>& starts);
 
  protected:
   const std::string_view text_;

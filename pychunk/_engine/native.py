@@ -167,7 +167,30 @@ def word_piece(encoder: TokenTable) -> _core.WordPiece:
 def token_counter(tokenizer: TokenCounter) -> _core.TokenCounter:
     """Return the counter of a tokenizer's tokens."""
     core = tokenizer.core
+    if isinstance(core, _core.TokenCounter):
+        return core
     return _core.TokenCounter.of_function(tokenizer) if core is None else _core.TokenCounter(core)
+
+
+def count_each(
+    tokenizer: TokenCounter, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the number of tokens of each consecutive span of a text, with white space at its ends, int64[n]."""
+    return token_counter(tokenizer).count_each(_contiguous(text, np.uint8), _contiguous(bounds, np.int64))
+
+
+def counter_after(
+    words: _core.BytePair, added: list[str], nfc: _core.Folding | None, normalized: list[str]
+) -> _core.TokenCounter:
+    """Return a counter that finds added tokens and normalizes texts to NFC before it counts the tokens of words.
+
+    Args:
+        words: The tokenizer of the text between added tokens.
+        added: The added tokens that are found in a text as it is.
+        nfc: A folding to NFC; None if texts are not normalized.
+        normalized: The added tokens that are then found in the normalized text.
+    """
+    return _core.TokenCounter(words, added, nfc, normalized)
 
 
 def count_tokens(

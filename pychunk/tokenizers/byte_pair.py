@@ -11,6 +11,7 @@ import unicodedata
 import zlib
 from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ import numpy as np
 from .._engine import native
 from .._engine.data.patterns import PATTERNS
 from .._engine.data.tokens import Tokens
+from .._util.lazy_imports import by_name
 from . import NotNativeError
-from .spans import stripped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,10 +74,11 @@ class BytePairTokenizer:
     Attributes:
         name: The name of the tokenizer, for messages and metadata.
         pattern: One of :data:`PATTERN_NAMES`.
-        added_tokens: Tokens that are found in a text before its pattern is applied, with their ids.
+        added_tokens: Tokens that are found in a text as it is, before its pattern is applied, with their ids.
+        normalized_tokens: Tokens that are found after them, in the normalized text between them, with their ids.
         special_tokens: Special tokens, with their ids. They are found in a text only if :meth:`allow` names them.
-        nfc: Whether texts are normalized to NFC. :meth:`count_spans` does so. The other methods refuse text that is not
-            in NFC, because its offsets would be those of the normalized text.
+        nfc: Whether texts are normalized to NFC to count their tokens. :meth:`encode` and :meth:`tokens_of` refuse text
+            that is not in NFC, because its offsets would be those of the normalized text.
     """
 
     #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
@@ -90,12 +92,14 @@ class BytePairTokenizer:
         added_tokens: Mapping[str, int] | None = None,
         special_tokens: Mapping[str, int] | None = None,
         *,
+        normalized_tokens: Mapping[str, int] | None = None,
         nfc: bool = False,
     ) -> None:
         if pattern not in PATTERN_NAMES:
             raise ValueError(f"pattern must be one of {', '.join(PATTERN_NAMES)}; got {pattern!r}")
         self.name, self.pattern, self.nfc = name, pattern, nfc
         self.added_tokens, self.special_tokens = dict(added_tokens or {}), dict(special_tokens or {})
+        self.normalized_tokens = dict(normalized_tokens or {})
         self._vocabulary_hash = vocabulary.fingerprint()
         # The attributes that every tokenizer of an encoder has. No caller looks tokens up.
         self.vocabulary: list[str] = []
@@ -111,7 +115,7 @@ class BytePairTokenizer:
             )
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-        self._added = _finder(self.added_tokens)
+        self._added, self._normalized = _finder(self.added_tokens), _finder(self.normalized_tokens)
 
     @property
     def fingerprint(self) -> str:
@@ -121,6 +125,7 @@ class BytePairTokenizer:
             self.pattern,
             *["nfc"] * self.nfc,
             *(f"{text} {i}" for text, i in sorted(self.added_tokens.items())),
+            *(f"normalized {text} {i}" for text, i in sorted(self.normalized_tokens.items())),
         ]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -170,21 +175,21 @@ class BytePairTokenizer:
 
     def count(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> I64:
         """Return the number of tokens of each span, int64[n]. This is faster than :meth:`tokens_of`."""
+        if self.nfc and not self._is_normal(text):
+            return native.count_each(self, text, bounds)
         return self._run(text, bounds, False, False, threads)[0].counts
 
     @property
     def core(self) -> Any:
-        """The native tokenizer that counts tokens; None if :meth:`count_spans` does."""
-        return None if self.nfc or self.added_tokens else self._core
+        """The native tokenizer that counts tokens, after normalization and with added tokens."""
+        if not (self.nfc or self.added_tokens or self.normalized_tokens):
+            return self._core
+        nfc = by_name("pychunk.index.lexical.characters", "canonical")() if self.nfc else None
+        return native.counter_after(self._core, list(self.added_tokens), nfc, list(self.normalized_tokens))
 
     def count_spans(self, text: bytes, bounds: I64) -> I64:
         """Return the numbers of tokens of n consecutive spans of UTF-8 without white space at their ends, int64[n]."""
-        texts = stripped(text, bounds)
-        if self.nfc:
-            texts = [unicodedata.normalize("NFC", each) for each in texts]
-        encoded = [each.encode() for each in texts]
-        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-        return self.count(np.frombuffer(b"".join(encoded), np.uint8), ends)
+        return native.count_tokens(self, np.frombuffer(text, np.uint8), bounds)
 
     def encode_text(self, text: str) -> list[int]:
         """Return the ids of one text."""
@@ -194,12 +199,12 @@ class BytePairTokenizer:
     def _run(
         self, text: npt.NDArray[np.uint8], bounds: I64, ids: bool, byte_spans: bool, threads: int
     ) -> tuple[Tokens, I64 | None]:
-        if self.nfc and not unicodedata.is_normalized("NFC", text.tobytes().decode()):
+        if self.nfc and not self._is_normal(text):
             raise NotNativeError(
                 f"{self.name} normalizes text to NFC, and this text is not in NFC: pass unicodedata.normalize('NFC', "
                 "text)"
             )
-        added = self._added and self._find_added(text, bounds)
+        added = self._find_added(text, bounds) if self._added or self._normalized else None
         if not added:
             return native.encode_byte_pair(self._core, text, bounds, ids=ids, byte_spans=byte_spans, threads=threads)
         # The texts between added tokens are spans of their own.
@@ -225,18 +230,27 @@ class BytePairTokenizer:
         own = offsets[np.searchsorted(cuts, bounds)]
         return Tokens(all_ids, own, np.diff(own)), all_spans
 
+    @staticmethod
+    def _is_normal(text: npt.NDArray[np.uint8]) -> bool:
+        return unicodedata.is_normalized("NFC", text.tobytes().decode())
+
     def _find_added(self, text: npt.NDArray[np.uint8], bounds: I64) -> list[tuple[int, int, int]]:
         """Return the added tokens in the spans as (begin, end, id), in increasing order."""
-        assert self._added is not None
-        finder, ids = self._added
         data = memoryview(np.ascontiguousarray(text).data)
-        if finder.search(data) is None:
-            return []
-        found = []
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            for match in finder.finditer(data[begin:end]):
-                found.append((begin + match.start(), begin + match.end(), ids[match.group()]))
-        return found
+        found: list[tuple[int, int, int]] = []
+        for each in (self._added, self._normalized):
+            if each is None or each[0].search(data) is None:
+                continue
+            finder, ids = each
+            bounds = np.unique(np.concatenate([bounds, [place for token in found for place in token[:2]]]))
+            known = {begin for begin, _, _ in found}
+            for begin, end in pairwise(bounds.astype(np.int64).tolist()):
+                if begin not in known:
+                    found += [
+                        (begin + match.start(), begin + match.end(), ids[match.group()])
+                        for match in finder.finditer(data[begin:end])
+                    ]
+        return sorted(found)
 
 
 def _finder(added: Mapping[str, int]) -> tuple[re.Pattern[bytes], dict[bytes, int]] | None:

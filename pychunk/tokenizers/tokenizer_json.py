@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,7 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
     path, pattern = file.path, _check_byte_level(file)
     vocabulary = _byte_vocabulary(file)
     added: dict[str, int] = {}
+    normalized: dict[str, int] = {}
     special: dict[str, int] = {}
     for token in file.added_tokens:
         if token.get("special"):
@@ -133,10 +135,20 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
                 raise file.not_native(f"added_tokens: {token['content']!r:.60}", f"has {option}")
         if not token["content"]:
             raise file.damaged("added_tokens", f"must not be empty texts; got one with the id {token['id']}")
-        added[token["content"]] = token["id"]
+        content = token["content"]
+        if token.get("normalized", True):
+            normalized[unicodedata.normalize("NFC", content) if file.normalizer else content] = token["id"]
+        else:
+            added[content] = token["id"]
     try:
         return BytePairTokenizer(
-            vocabulary, pattern, name or path.resolve().parent.name, added, special, nfc=file.normalizer is not None
+            vocabulary,
+            pattern,
+            name or path.resolve().parent.name,
+            added,
+            special,
+            normalized_tokens=normalized,
+            nfc=file.normalizer is not None,
         )
     except ValueError as error:
         said = str(error).rpartition(": ")[2] if "vocabulary: " in str(error) else str(error)

@@ -129,6 +129,29 @@ def word_characters(version: int, *, pairs: bool = False) -> native.WordCharacte
 
 
 @cache
+def canonical() -> native.Folding:
+    """Return the tables with which the native core normalizes texts to NFC. They are made once in a process.
+
+    Example:
+        >>> text = np.frombuffer("A cafe\u0301".encode(), np.uint8)
+        >>> bytes(canonical().fold(text, np.array([0, len(text)]))[0]).decode()
+        'A café'
+    """
+    tables, decompositions, none = _tables(), list[int](), np.empty(0, np.uint32)
+    rows = tables["decompositions"].tolist()
+    at = 0
+    while at < len(
+        rows
+    ):  # The characters that have a compatibility decomposition include all that have a canonical one.
+        character = chr(rows[at])
+        at += 2 + rows[at + 1]
+        if (to := unicodedata.normalize("NFD", character)) != character:
+            character_tables.add(decompositions, character, to)
+    found = np.array(decompositions, np.uint32)
+    return native.Folding(none, found, tables["classes"], tables["compositions"], none, none)
+
+
+@cache
 def folding(*, diacritics: bool = False) -> native.Folding:
     """Return the tables with which the native core does what :func:`pychunk.index.lexical.analyzer.folded` does.
 
