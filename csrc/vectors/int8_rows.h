@@ -8,8 +8,6 @@ class UnitSums;
 
 // Writes each row of `sums` as sums.cols() + 4 bytes to `out`: integers from -127 to 127, then their scale as a float
 // in native byte order. The scale is the row's largest absolute value divided by 127. NaN becomes 0.
-//
-// Lower bound on the cost: 5 bytes are moved for each number. The rate is about 1 GB of rows per second and thread.
 void pack_rows(const UnitSums& sums, int8_t* out, int threads);
 
 }  // namespace pychunk

