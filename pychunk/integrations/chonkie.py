@@ -52,7 +52,7 @@ class PychunkChunker(BaseChunker):
         self._markup = more.pop("markup", markup)
         made = Segmenter(method, **more)
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
-        encoder = {name: more[name] for name in ("encoder", "placement") if name in more}
+        encoder = {name: more[name] for name in ("encoder", "placement", "tokenizer") if name in more}
         if method == "nsp":
             encoder.pop("encoder", None)  # Method sentence, below, cannot use nsp's encoder, which reads pairs.
         self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)

@@ -286,7 +286,8 @@ def test_chonkie_chunks_have_token_counts(chonkie: Any, method: str, options: di
 
 
 def test_chonkies_tokenizer_counts_as_the_chunks_do(chonkie: Any) -> None:
-    for options in ({}, {"max_tokens": 6}):
+    own = pychunk.Tokenizer(len, "characters:1", special=2)
+    for options in ({}, {"max_tokens": 6}, {"tokenizer": own, "max_tokens": 30}):
         chunker = chonkie.PychunkChunker("sentence", **options)
         for chunk in chunker(DOCUMENTS[0]):
             assert chunker.tokenizer.count_tokens(chunk.text) == chunk.token_count
