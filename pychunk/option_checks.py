@@ -44,14 +44,19 @@ def check_budget(plan: Plan, special: int = 0) -> None:
 
     ``special`` is the number of special tokens in each chunk.
     """
-    for name, limit in {"max_tokens": plan.max_tokens, "size": plan.size if plan.unit == "tokens" else 0}.items():
+    tokens = plan.unit == "tokens"
+    for name, limit in {
+        "max_tokens": (plan.traits.sized or tokens) * plan.max_tokens,
+        "size": tokens * plan.size,
+    }.items():
         if limit and limit <= special:
             raise ValueError(f"{name} must be more than the {special} special tokens of tokenizer=; got {limit}")
     if plan.max_tokens and plan.min_tokens > plan.max_tokens:
         raise ValueError(f"min_tokens must be at most max_tokens ({plan.max_tokens}); got {plan.min_tokens}")
     bound = (plan.size if plan.traits.sized else 0) or plan.max_tokens
-    if bound and plan.overlap >= bound:
-        raise ValueError(f"overlap must be less than the longest chunk ({bound}); got {plan.overlap}")
+    if bound and plan.overlap >= bound - special * tokens:
+        less = f", less {special} special tokens" if special and tokens else ""
+        raise ValueError(f"overlap must be less than the longest chunk ({bound}{less}); got {plan.overlap}")
     if plan.cuts_text and plan.keep_together:
         raise ValueError("keep_together= cannot be combined with separators=, which also cut inside sentences")
     if plan.cuts_text and plan.min_tokens:

@@ -80,6 +80,9 @@ class Chunker {
       const Unit unit = bounds_groups() || !plan_.method->sized ? plan_.unit : Unit::kTokens;
       add_overlap(groups, lengths(unit), plan_.overlap, limits_of_parts(), out_.parts.pieces, borders(),
                   [&](const Group& g) { return tail_before(g, unit); });
+      if (inputs_.counter != nullptr && unit == Unit::kTokens) {
+        for (Group& g : groups) shorten_overlap(g);
+      }
     }
     const bool counted =
         inputs_.counts_tokens() && inputs_.counter == nullptr;  // refit() may change the text of a chunk
@@ -98,6 +101,16 @@ class Chunker {
   int64_t length_of(int64_t begin, int64_t end, Unit unit) {
     const Trimmed inside = trim(document_.text(), begin, end);
     return document_.length(piece(inside.begin, inside.end), unit);
+  }
+
+  // Remove sentences from a group's overlap until their text fits. With some tokenizers, it has more tokens than its
+  // sentences have one by one.
+  void shorten_overlap(Group& g) {
+    if (g.tail >= 0) return;
+    const auto tokens = [&] {
+      return length_of(out_.parts.begin(g.overlap_first), out_.parts.begin(g.first), Unit::kTokens);
+    };
+    while (g.overlap_first < g.first && tokens() > plan_.overlap) ++g.overlap_first;
   }
 
   // Return the byte at which the tail begins that a group repeats from the previous sentence, or -1 if it repeats none.

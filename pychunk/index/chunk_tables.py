@@ -405,8 +405,7 @@ def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.T
     found = _encoded(table, encoder, "chunk", options)
     rows = _rows_of_vectors(found, table.num_rows)
     column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
-    metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
-    return table.append_column("vector", column).replace_schema_metadata(metadata)
+    return table.append_column("vector", column).replace_schema_metadata(_facts_of_both(table, found))
 
 
 def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
@@ -422,5 +421,11 @@ def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> p
         [pc.add(start, pa.array(shift)), pc.add(end, pa.array(shift)), vector], ["start", "end", "vector"]
     )
     sentences = pa.LargeListArray.from_arrays(pa.array(offsets), items)
-    metadata = {**(table.schema.metadata or {}), **found.schema.metadata}
-    return table.append_column("sentences", sentences).replace_schema_metadata(metadata)
+    return table.append_column("sentences", sentences).replace_schema_metadata(_facts_of_both(table, found))
+
+
+def _facts_of_both(table: pa.Table, found: pa.Table) -> dict[bytes, bytes]:
+    """Return the metadata of chunks with new vectors. The tokenizer stays that which counted the chunks' tokens."""
+    facts = json.loads(found.schema.metadata[b"pychunk"])
+    facts["tokenizer"] = fingerprint(table, "tokenizer") or facts["tokenizer"]
+    return {**(table.schema.metadata or {}), **found.schema.metadata, b"pychunk": json.dumps(facts).encode()}

@@ -453,7 +453,6 @@ class Index:
         """
         self._contents.begin_writing()
         table = chunk_tables.as_table(chunks)
-        tokenizer = chunk_tables.fingerprint(table, "tokenizer")
         if metadata is not None:
             table = with_metadata(table, chunks, argument_checks.columns(metadata, table))
         if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
@@ -494,7 +493,7 @@ class Index:
         self._contents.pooling = pooling or self._contents.pooling
         if table.num_rows:
             self._contents.late_chunking = is_late
-            self._contents.tokenizer = tokenizer or self._contents.tokenizer
+            self._contents.tokenizer = chunk_tables.fingerprint(table, "tokenizer") or self._contents.tokenizer
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
 
     def _vectors_of_contexts(self, table: pa.Table) -> native.Added | None:

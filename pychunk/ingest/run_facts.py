@@ -11,6 +11,7 @@ import pyarrow as pa
 from ..chunks.batch import ChunkBatch
 from ..io import Source
 from ..placement import Placement
+from ..tokenizers.tokenizer import Tokenizer
 from ..vectors import Vectors
 
 #: The fields of a source that do not change the documents it yields, or that the facts hold under another key.
@@ -50,9 +51,11 @@ def of_placement(placement: Placement) -> dict[str, str]:
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    # The metadata already holds everything that an LLM's answers depend on, and the tokenizer's name and hash. An
-    # endpoint, a cost limit and the path of a tokenizer change no byte.
-    found = {name: value for name, value in options.items() if name not in ("llm", "tokenizer")}
+    # The metadata already holds everything that an LLM's answers depend on. Endpoint and cost limits change no byte.
+    found = {name: value for name, value in options.items() if name != "llm"}
+    # A function has no hash. If it has a name of the caller's, this name stands for it.
+    if isinstance(tokenizer := found.get("tokenizer"), Tokenizer):
+        found["tokenizer"] = tokenizer.name or tokenizer.source
     if isinstance(vectors := found.get("vectors"), Vectors):
         found["vectors"] = vectors.of
         others = {"vector_encoder": vectors.encoder, "late_chunking": vectors.late_chunking or None}

@@ -122,7 +122,14 @@ class PychunkTextSplitter(TextSplitter):
 def _sizes(options: dict[str, Any]) -> dict[str, Any]:
     """Return options in which pychunk's names replace those of LangChain for the sizes of chunks."""
     found = dict(options)
+    if found.get("unit", "tokens") != "tokens":
+        raise ValueError(
+            f"unit must be 'tokens' here, which chunk_size counts; got {found['unit']!r:.80}: leave it out"
+        )
     if "chunk_size" in found:
+        for name in ("size", "max_tokens"):
+            if name in found:
+                raise ValueError(f"pass either chunk_size or {name}; got both of them")
         method = METHODS.get(str(found.get("method")))
         found["size" if method is not None and method.sized else "max_tokens"] = found.pop("chunk_size")
     if "chunk_overlap" in found:

@@ -108,6 +108,11 @@ def inputs_and_levels(
             "levels= cannot be combined with augment= or method 'proposition', because contexts are not made for "
             f"levels; got {', '.join(map(str, segmenter.ways))}: leave it out"
         )
+    if segmenter.models.special:
+        raise ValueError(
+            f"levels count no special tokens; got a Tokenizer with special={segmenter.models.special}: pass its "
+            "source, and make the sizes of levels smaller by this number"
+        )
     segmenter, inputs = segmenter.read(batch, columns, **arguments)
     facts = segmenter.metadata(inputs)
     compressor = None

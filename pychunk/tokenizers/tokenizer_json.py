@@ -140,6 +140,9 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
             normalized[unicodedata.normalize("NFC", content) if file.normalizer else content] = token["id"]
         else:
             added[content] = token["id"]
+    for text in special:  # The package finds it first, and nothing in its place, even if it then counts as text.
+        if other := next((each for each in (*added, *normalized) if _overlap(text, each)), None):
+            raise file.not_native(f"added_tokens: the special {text!r:.60}", f"overlaps {other!r:.60}")
     try:
         return BytePairTokenizer(
             vocabulary,
@@ -153,6 +156,15 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
     except ValueError as error:
         said = str(error).rpartition(": ")[2] if "vocabulary: " in str(error) else str(error)
         raise ValueError(f"{path}: model.vocab: {said}. Get the file again") from None
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether two tokens may have a character of a text in common."""
+    return (
+        one in other
+        or other in one
+        or any(a.endswith(b[:size]) for a, b in ((one, other), (other, one)) for size in range(1, len(b)))
+    )
 
 
 def _check_byte_level(file: TokenizerFile) -> str:

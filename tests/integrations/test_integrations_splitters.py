@@ -129,6 +129,12 @@ def test_langchain_counts_with_an_encoding_of_tiktoken(
     text = "Cats purr when they are content. " * 40
     splitter = langchain.PychunkTextSplitter.from_tiktoken_encoder("o200k_base", **options)
     assert splitter.split_text(text) == pychunk.segment(text, options["method"], tokenizer="o200k_base", **own).texts
+    for wrong, says in (
+        ({"unit": "words"}, "unit must be 'tokens', which chunk_size counts; got 'words'"),
+        ({"max_tokens": 5}, "pass either chunk_size or max_tokens; got both"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            langchain.PychunkTextSplitter.from_tiktoken_encoder("o200k_base", chunk_size=9, **wrong)
     with pytest.raises(ValueError, match="special tokens in a text are counted as text; got 'all'"):
         langchain.PychunkTextSplitter.from_tiktoken_encoder("o200k_base", allowed_special="all")
 

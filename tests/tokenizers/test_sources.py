@@ -78,12 +78,22 @@ def test_a_name_is_found_in_the_cache(tmp_path: Path, monkeypatch: pytest.Monkey
         tokenizer_of("o200k_base")
     with pytest.raises(ValueError, match=r"unknown tokenizer 'o200k'; choose one of .*did you mean 'o200k_base'"):
         tokenizer_of("o200k")
+    for wrong in ("o200k_base,2", "o200k_base, special=2", "o200k_base:special=2"):
+        with pytest.raises(ValueError, match=r"is no name; .*pychunk\.Tokenizer\('o200k_base', special=2\), or on"):
+            tokenizer_of(wrong)
+    with pytest.raises(ValueError, match="tokenizer must be a name or a path; got ''"):
+        tokenizer_of("")
     with pytest.raises(ValueError, match=r"tokenizer='no/tokenizer\.json' does not exist; pass the path"):
         tokenizer_of("no/tokenizer.json")
     folder = tmp_path / "tokenizers" / "o200k_base"
     folder.mkdir(parents=True)
     write_ranks(folder / "o200k_base.tiktoken.gz", small_ranks())
     assert tokenizer_of("o200k_base").name == "o200k_base"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "o200k_base").mkdir()
+    assert tokenizer_of("o200k_base").name == "o200k_base"
+    with pytest.raises(ValueError, match="has no tokenizer"):
+        tokenizer_of("./o200k_base")
 
 
 def test_another_ending_and_another_type_are_refused(tmp_path: Path) -> None:

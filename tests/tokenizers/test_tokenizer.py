@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import pychunk
 from pychunk import Tokenizer
 from pychunk.cli.main import app
+from pychunk.ingest import ingest
 
 TEXT = "# Cats\n\nCats purr when they are content. They sleep a lot.\n\n# Dogs\n\nDogs bark at night. " * 20
 VOCABULARY = Path(pychunk.__file__).parent / "models" / "vocab.txt"
@@ -91,6 +93,56 @@ def test_the_command_takes_special_tokens(tmp_path: Path) -> None:
     bad = CliRunner().invoke(app, [*call, f"{VOCABULARY},special=two"])
     assert bad.exit_code == 2
     assert "special=N takes a number of special tokens, such as 2; got 'two'" in " ".join(bad.output.split())
+
+
+def test_an_overlap_fits_as_a_text() -> None:
+    # Of two sentences together, the function counts the blank line between them as well.
+    names = ["a", "bc", "def", "ghij", "klmno"]
+    sentences = [" ".join(names[: 1 + i % 5]).capitalize() + "." + ("\n\n" if i % 3 == 0 else " ") for i in range(120)]
+    text = "".join((f"## H{i}\n\n" if i % 5 == 0 else "") + sentence for i, sentence in enumerate(sentences))
+    for method, size, overlap in product(("fixed", "sentence", "recursive"), (40, 60, 90), (12, 16, 20, 28)):
+        lengths: dict[str, Any] = {"max_tokens" if method == "sentence" else "size": size}
+        found = pychunk.segment(text, method, overlap=overlap, min_tokens=0, tokenizer=len, **lengths)
+        repeated = [len(chunk.text[: chunk.overlap].strip()) for chunk in found]
+        assert 0 < max(repeated) <= overlap
+
+
+def test_levels_refuse_special_tokens() -> None:
+    with pytest.raises(ValueError, match=r"levels count no special tokens; got a Tokenizer with special=2: pass its"):
+        pychunk.segment_levels(TEXT, ["sentence", 8], tokenizer=Tokenizer(words, special=2))
+
+
+def test_max_tokens_in_another_unit_is_not_compared_with_special_tokens() -> None:
+    found = pychunk.segment(TEXT, "cluster", unit="words", max_tokens=30, tokenizer=Tokenizer(words, special=30))
+    assert max(map(words, found.texts)) <= 30
+    with pytest.raises(
+        ValueError, match=r"overlap must be less than the longest chunk \(100, less 50 special tokens\)"
+    ):
+        pychunk.segment(TEXT, "fixed", size=100, overlap=95, tokenizer=Tokenizer(words, special=50))
+
+
+def test_a_run_goes_on_only_with_the_same_name_and_special_tokens(tmp_path: Path) -> None:
+    (tmp_path / "cats.txt").write_text(TEXT)
+    for tokenizer, goes_on in (
+        (Tokenizer(words, "words:1", 2), True),
+        (Tokenizer(lambda text: words(text), "words:1", 2), True),
+        (Tokenizer(words, "words:2", 2), False),
+        (Tokenizer(words, "words:1", 3), False),
+        (words, False),
+    ):
+        arguments: dict[str, Any] = {"method": "fixed", "size": 20, "tokenizer": tokenizer, "resume": True}
+        if goes_on:
+            assert ingest(str(tmp_path / "cats.txt"), tmp_path / "out", **arguments).chunks
+        else:
+            with pytest.raises(ValueError, match="holds a different run"):
+                ingest(str(tmp_path / "cats.txt"), tmp_path / "out", **arguments)
+
+
+def test_an_index_of_a_file_of_chunks_names_their_tokenizer(tmp_path: Path) -> None:
+    pychunk.segment(TEXT, "fixed", size=20, tokenizer=Tokenizer(words, "words:1")).write(tmp_path / "chunks.parquet")
+    done = CliRunner().invoke(app, ["index", str(tmp_path / "chunks.parquet"), "-o", str(tmp_path / "index")])
+    assert done.exit_code == 0, done.output
+    assert pychunk.Index.open(tmp_path / "index").info["tokenizer"] == "words:1"
 
 
 def test_an_index_names_the_tokenizer_of_its_chunks(tmp_path: Path) -> None:

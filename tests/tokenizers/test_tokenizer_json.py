@@ -170,6 +170,20 @@ def test_what_is_not_native_is_named(tmp_path: Path, field: str, value: object, 
     assert str(path) in str(error.value)
 
 
+@pytest.mark.parametrize(("special", "other"), [("<|end|>", "<|"), ("<|end|>", "|> x"), ("<a>", "<a>"), ("a<", "<b")])
+def test_a_special_token_that_overlaps_another_is_not_native(tmp_path: Path, special: str, other: str) -> None:
+    data = content(small_ranks(), "llama3")
+    data["added_tokens"] = [
+        {"id": 900, "content": special, "special": True},
+        {"id": 901, "content": other, "special": False, "normalized": False},
+    ]
+    with pytest.raises(NotNativeError, match=r"added_tokens: the special .* overlaps"):
+        tokenizer_json.load_byte_pair(write(tmp_path, data))
+    data["added_tokens"][1]["content"] = "<tool>"
+    data["added_tokens"][0]["content"] = "<|end|>"
+    assert tokenizer_json.load_byte_pair(write(tmp_path, data)).added_tokens == {"<tool>": 901}
+
+
 def test_nfc_is_native_for_texts_that_are_in_nfc(tmp_path: Path) -> None:
     path = write(tmp_path, changed(content(small_ranks(), "qwen2"), "normalizer", {"type": "NFC"}))
     check_equal(tokenizer_json.load_byte_pair(path), oracle(path), "naïve café, déjà vu")
