@@ -130,7 +130,7 @@ def test_langchain_counts_with_an_encoding_of_tiktoken(
     splitter = langchain.PychunkTextSplitter.from_tiktoken_encoder("o200k_base", **options)
     assert splitter.split_text(text) == pychunk.segment(text, options["method"], tokenizer="o200k_base", **own).texts
     for wrong, says in (
-        ({"unit": "words"}, "unit must be 'tokens', which chunk_size counts; got 'words'"),
+        ({"unit": "words"}, "unit must be 'tokens' here, which chunk_size counts; got 'words'"),
         ({"max_tokens": 5}, "pass either chunk_size or max_tokens; got both"),
     ):
         with pytest.raises(ValueError, match=says):
