@@ -78,7 +78,15 @@ class Changes:
         options["placement"] = str(made.placement)
         nothing: dict[str, Any] = {name: [] for name in made.method.wants}
         self._read = [way.reads for way in made.ways if way.reads]
-        self._made_by = [options, made([], columns=cast("DocumentColumns", nothing)).metadata]
+        found = made([], columns=cast("DocumentColumns", nothing)).metadata
+        self._made_by = [options, found]
+        before, now = self._index.info.get("tokenizer"), found["tokenizer"]
+        if self.has_documents and before not in (None, now):
+            text = (
+                f"the index counts tokens by {before}, and this run by {now}: it cuts all inputs again, and documents "
+                "that are in none of them keep their counts (pass the --tokenizer of the run before, or --prune)"
+            )
+            say(text, "yellow")
 
     def unread(self, source: Source, said: dict[str, Any], first: int) -> npt.NDArray[np.bool_]:
         """Return which files of the next source need not be read, because the index holds them unchanged.

@@ -286,9 +286,10 @@ def _verify(paths: list[str], output: Path | None, others: list[str]) -> None:
             try:
                 with Index.open(path, verify=True) as made:
                     size = f"{counted(len(made), 'chunk')} in {sized(made.info['bytes'])}"
-                    levels = made.user_data.get("levels")
+                    levels, tokenizer = made.user_data.get("levels"), made.info.get("tokenizer")
                 file_cache.check(Path(path))
                 of = f", levels {levels}" if levels else ""
+                of += f", tokens counted by {tokenizer}" if tokenizer else ""
                 Console(highlight=False, soft_wrap=True).print(Text(f"{path} is whole: {size}{of}"))
             except ValueError as error:
                 damaged.append(str(error))

@@ -119,6 +119,24 @@ def check_pooling(known: str | None, new: str | None) -> None:
     )
 
 
+def check_tokenizer(known: str | None, new: str | None) -> None:
+    """Raise an error if an index would hold counts of tokens by two tokenizers.
+
+    Args:
+        known: The tokenizer that counted the tokens of the index's chunks; None if it has none, or they do not name it.
+        new: The tokenizer that counted those of the new chunks, from :func:`fingerprint`.
+
+    Raises:
+        ValueError: The two differ, and neither is None.
+    """
+    if known is None or new is None or known == new:
+        return
+    raise ValueError(
+        f"tokens of the index's chunks are counted by the tokenizer {known!r}, those of these chunks by {new!r}: "
+        "segment with the same tokenizer=, or build a new index"
+    )
+
+
 def is_late(table: pa.Table) -> bool:
     """Return whether the vectors of a table were made by late chunking.
 

@@ -305,7 +305,7 @@ class Index:
         the ten nearest vectors that a search found, measured for a sample when the codes were made. ``pooling``, in an
         index of levels, says how the vectors of nodes were computed: ``"tokens"`` for means weighted by tokens, or the
         fingerprint of a compressor. ``late_chunking`` is True if the vectors of chunks were made by late chunking;
-        otherwise it is missing. ``tokenizer`` names the tokenizer that counted the tokens of the chunks added last.
+        otherwise it is missing. ``tokenizer`` names the tokenizer that counted the tokens of the chunks.
         ``context_weight`` is the weight of contexts in vectors
         (:mod:`pychunk.index.context_vectors`). It is 0 if an older version of pychunk created the index, or the caller
         passes its vectors.
@@ -447,7 +447,8 @@ class Index:
         Raises:
             ValueError: Vectors are missing and the index has no encoder; vectors are not finite, or come from another
                 encoder than the index's; the vectors of nodes were computed with another pooling than those in the
-                index; late chunking made the vectors in the index but not those of the chunks, or the reverse; two
+                index; late chunking made the vectors in the index but not those of the chunks, or the reverse; another
+                tokenizer counted the tokens of the chunks than those in the index, and you passed no digests; two
                 documents have the same id; chunks do not belong to ``documents``; or another process is the
                 writer.
         """
@@ -464,6 +465,8 @@ class Index:
         layout, is_late = self._contents.layout, chunk_tables.is_late(table)
         if table.num_rows:
             chunk_tables.check_late(self._contents.late_chunking, is_late)
+        if documents is None and len(self):  # Digests include the tokenizer: with them, a run replaces all counts.
+            chunk_tables.check_tokenizer(self._contents.tokenizer, chunk_tables.fingerprint(table, "tokenizer"))
         if self._encoder_name is not None and chunk_tables.lacks_vectors(table):
             table = chunk_tables.encode_chunks(
                 table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given

@@ -114,7 +114,7 @@ class IndexWriter:
         self.calibration: dict[str, Any] | None = manifest.get("levels")
         #: The pooling of the vectors of nodes (:func:`.chunk_tables.pooling`); None without nodes, or if it is unknown.
         self.pooling: str | None = manifest.get("pooling")
-        #: The name of the tokenizer that counted the tokens of the chunks added last.
+        #: The name of the tokenizer that counted the tokens of the chunks.
         self.tokenizer: str | None = manifest.get("tokenizer")
         #: Whether the vectors of chunks were made by late chunking; None without chunks.
         self.late_chunking: bool | None = manifest.get("late_chunking", False) if len(self.removed) else None

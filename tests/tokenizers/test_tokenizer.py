@@ -151,3 +151,40 @@ def test_an_index_names_the_tokenizer_of_its_chunks(tmp_path: Path) -> None:
         index.save()
     with pychunk.Index.open(tmp_path / "index") as index:
         assert index.info["tokenizer"] == "words:1"
+
+
+def test_an_index_refuses_counts_of_two_tokenizers(tmp_path: Path) -> None:
+    def chunks(name: str, document: str) -> pychunk.ChunkBatch:
+        return pychunk.segment([TEXT], "fixed", size=20, tokenizer=Tokenizer(words, name), ids=[document])
+
+    with pychunk.Index.create(tmp_path / "index") as index:
+        index.add(chunks("words:1", "a"))
+        with pytest.raises(ValueError, match=r"counted by the tokenizer 'words:1', those of these chunks by 'words:2'"):
+            index.add(chunks("words:2", "b"))
+        assert index.ids() == ["a"]
+        index.add(chunks("words:1", "b"))
+        index.remove(["a", "b"])
+        index.add(chunks("words:2", "c"))  # no counts by the other tokenizer are left
+        index.save()
+        assert index.info["tokenizer"] == "words:2"
+
+
+def test_the_command_says_that_another_tokenizer_cuts_all_inputs_again(tmp_path: Path) -> None:
+    (tmp_path / "cats.txt").write_text(TEXT)
+    vocabulary = tmp_path / "mine" / "vocab.txt"
+    vocabulary.parent.mkdir()
+    vocabulary.write_text("[UNK]\n" + "\n".join(sorted({*TEXT.lower().replace(".", " .").split()})))
+    arguments = ["index", str(tmp_path / "cats.txt"), "-o", str(tmp_path / "index")]
+    said = "the index counts tokens by mine:"
+    for more, outputs in (
+        (["--tokenizer", str(vocabulary)], ("1 document added, 0 kept",)),
+        (["--tokenizer", str(vocabulary)], ("0 documents added, 1 kept",)),
+        ([], (said, "0 documents added, 0 kept, 1 replaced")),
+    ):
+        done = CliRunner().invoke(app, [*arguments, *more])
+        assert done.exit_code == 0, done.output
+        flat = " ".join(done.output.split())
+        assert all(each in flat for each in outputs), done.output
+        assert (said in flat) == (said in outputs)
+    done = CliRunner().invoke(app, ["index", "--verify", str(tmp_path / "index")])
+    assert "tokens counted by vocab.txt:" in done.output, done.output
