@@ -419,7 +419,12 @@ class Segmenter:
 
     def _cut(self, request: Request) -> dict[str, Any]:
         """Return the columns of the chunks of a complete request."""
-        columns = self.engine.segment(request)
+        if self.models.render is not None:
+            from .chunks import render_limits  # imported here, because few calls need it
+
+            columns = render_limits.fit(request, self.engine.segment, self.models.render)
+        else:
+            columns = self.engine.segment(request)
         if self.models.special and "tokens" in columns:
             columns["tokens"] = columns["tokens"] + self.models.special
         return columns

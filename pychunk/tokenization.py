@@ -95,10 +95,7 @@ def count_tokens(batch: Any, tokenizer: Any, *, column: str | None = None, threa
     found = tokenizer_of(tokenizer)
     parts: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
     for text, bounds in _flat(batch, column):
-        if isinstance(found, FunctionTokenizer):
-            parts.append(found.count_texts(text, bounds))
-        else:
-            parts.append(found.count(text, bounds, threads or native.default_threads()))
+        parts.append(found.count(text, bounds, threads or native.default_threads()))
     return pa.array(np.concatenate(parts))
 
 

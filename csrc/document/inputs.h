@@ -71,6 +71,8 @@ struct Inputs {
   Texts summaries;                        // for pic, as text for the static encoder
   Matrix<const float> summary_vectors;    // or as vectors, one row for each document
   Ragged<int64_t> page_starts;            // the first bytes of pages
+  // For each document, the tokens for which the limits of its chunks leave room. Empty: none.
+  std::span<const int64_t> room;
   GivenLayout layout;
   GivenCuts cuts;
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from .._engine.data.columns import CUT_REASONS
 from .._engine.data.cuts import Cuts
@@ -44,17 +45,23 @@ class CountingTokenizer(TokenCounter, Protocol):
 
     name: str
     special: int
+    render: bool
 
     @property
     def fingerprint(self) -> str:
         """A hash of the vocabulary; empty for a function."""
         ...
 
+    def count(self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], threads: int = 1) -> Any:
+        """Return the number of tokens of each span, int64[n]."""
+        ...
+
 
 def _name(tokenizer: CountingTokenizer) -> str:
     """Return the name of a tokenizer for metadata, with the hash of its vocabulary if it has one."""
     name = f"{tokenizer.name}:{tokenizer.fingerprint}" if tokenizer.fingerprint else tokenizer.name
-    return f"{name} + {tokenizer.special} special" if tokenizer.special else name
+    name = f"{name} + {tokenizer.special} special" if tokenizer.special else name
+    return f"{name}, of render()" if tokenizer.render else name
 
 
 class Models:
@@ -92,6 +99,8 @@ class Models:
         self.counter: TokenCounter | None = counter
         #: The special tokens that a model adds to each chunk. The limits and the column ``tokens`` include them.
         self.special = 0 if counter is None else counter.special
+        #: The tokenizer, if the limits and the column ``tokens`` count the text that ``chunk.render()`` returns.
+        self.render = counter if counter is not None and counter.render else None
         self._counter_name = "" if counter is None else _name(counter)
         if counter is None and not self.words.vocabulary:
             self.counter = cast("TokenCounter", self.words)

@@ -22,6 +22,7 @@ from .._engine.data.patterns import PATTERNS
 from .._engine.data.tokens import Tokens
 from .._util.lazy_imports import by_name
 from . import NotNativeError
+from .tokenizer import Additions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,7 +67,7 @@ class Vocabulary:
         return found.hexdigest()
 
 
-class BytePairTokenizer:
+class BytePairTokenizer(Additions):
     """A byte-level BPE tokenizer, implemented by the native core.
 
     Special tokens in a text are text: ``<|endoftext|>`` becomes the tokens of its characters.
@@ -80,9 +81,6 @@ class BytePairTokenizer:
         nfc: Whether texts are normalized to NFC to count their tokens. :meth:`encode` and :meth:`tokens_of` refuse text
             that is not in NFC, because its offsets would be those of the normalized text.
     """
-
-    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
-    special = 0
 
     def __init__(
         self,

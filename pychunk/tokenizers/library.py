@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .._engine.data.tokens import Tokens
 from .spans import stripped
+from .tokenizer import Additions
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenCounter
@@ -23,7 +24,7 @@ logger = logging.getLogger("pychunk")
 I64 = npt.NDArray[np.int64]
 
 
-class LibraryTokenizer:
+class LibraryTokenizer(Additions):
     """A ``tokenizer.json`` of any kind, which the package ``tokenizers`` runs.
 
     Args:
@@ -31,9 +32,6 @@ class LibraryTokenizer:
         twin: A native tokenizer with equal ids, which counts tokens in place of the package. None: there is none.
         reason: Why there is none, for the log.
     """
-
-    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
-    special = 0
 
     def __init__(self, source: Path | Any, twin: TokenCounter | None = None, reason: str = "") -> None:
         self.name = source.name if isinstance(source, Path) else "tokenizers.Tokenizer"
@@ -135,15 +133,12 @@ def _copy(source: Any, loaded: Any) -> Any:
     return loaded.from_str(source.to_str())
 
 
-class FunctionTokenizer:
+class FunctionTokenizer(Additions):
     """A function that counts tokens, of one text (``str -> int``) or of many (``list[str] -> list[int]``).
 
     Raises:
         ValueError: The function returns something else for a test text.
     """
-
-    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
-    special = 0
 
     def __init__(self, function: Callable[[Any], Any], name: str | None = None) -> None:
         #: None: no native tokenizer counts.
@@ -176,8 +171,8 @@ class FunctionTokenizer:
             logger.warning("tokenizer=%s is a function, which counts tokens hundreds of times slower", self.name)
         return self._counts(stripped(text, bounds))
 
-    def count_texts(self, text: npt.NDArray[np.uint8], bounds: I64) -> I64:
-        """Return the numbers of tokens of n consecutive spans of UTF-8, int64[n]."""
+    def count(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> I64:
+        """Return the number of tokens of each span, int64[n]."""
         data = text.tobytes()
         return self._counts([data[a:b].decode() for a, b in pairwise(bounds.tolist())])
 

@@ -50,7 +50,7 @@ def tokenizer_of(source: Any) -> AnyTokenizer:
     """
     if isinstance(source, Tokenizer):
         found = copy.copy(tokenizer_of(source.source))
-        found.name, found.special = source.name or found.name, source.special
+        found.name, found.special, found.render = source.name or found.name, source.special, source.render
         return found
     if isinstance(source, (str, Path)):
         if not str(source).strip():

@@ -21,6 +21,7 @@ from .._engine.data.pieces import NORMAL, RESERVED, PieceVocabulary
 from .._engine.data.tokens import Tokens
 from . import NotNativeError
 from .sentencepiece_model import read_model
+from .tokenizer import Additions
 from .tokenizer_json import REMEDY
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 I64 = npt.NDArray[np.int64]
 
 
-class SentencePieceTokenizer:
+class SentencePieceTokenizer(Additions):
     """A tokenizer with the pieces of a SentencePiece vocabulary. Several threads may use it at once.
 
     Attributes:
@@ -37,9 +38,6 @@ class SentencePieceTokenizer:
         name: A name for messages and metadata, such as the file's name.
         fingerprint: The first 16 hexadecimal digits of the SHA-256 of the vocabulary and its options.
     """
-
-    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
-    special = 0
 
     def __init__(self, pieces: PieceVocabulary, name: str) -> None:
         self.name = name

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .._engine import native
 from .._engine.data.tokens import Tokens
 from . import NotNativeError
+from .tokenizer import Additions
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenTable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
 
 
-class WordPieceTokenizer:
+class WordPieceTokenizer(Additions):
     """A WordPiece tokenizer, implemented by the native core.
 
     Attributes:
@@ -32,9 +33,6 @@ class WordPieceTokenizer:
         path: The file.
         data: The content of a ``tokenizer.json``, if it is read already.
     """
-
-    #: The special tokens that the model adds to each text; see :class:`.Tokenizer`.
-    special = 0
 
     def __init__(self, path: Path, data: dict[str, Any] | None = None) -> None:
         self.name = path.name

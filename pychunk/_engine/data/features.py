@@ -47,6 +47,7 @@ class Features:
         page_starts: int64: the first byte of each page in its document, increasing.
         blocks: The blocks that parsers found in each document, with positions in bytes.
         removed: The spans that no chunk contains, with positions in bytes.
+        room: int64[k]: the tokens for which the limits of each document's chunks leave room.
         others: Further features of each document, by name, for methods in Python.
     """
 
@@ -63,6 +64,7 @@ class Features:
     page_starts: Ragged | None = None
     blocks: Blocks | None = None
     removed: RemovedSpans | None = None
+    room: I64 | None = None
     others: Mapping[str, Ragged] = field(default_factory=dict)
 
     @property

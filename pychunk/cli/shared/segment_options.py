@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -85,10 +86,10 @@ class SegmentOptions:
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|PATH[,special=N]",
+            metavar="NAME|PATH[,special=N][,render=true]",
             help="Tokenizer that counts tokens: o200k_base, cl100k_base, xlm-r (see `pychunk model get`), or the path "
             "of a tokenizer.json, .model, .tiktoken file or model's folder. special=N: tokens that the model adds to "
-            "each chunk. Default: the encoder's.",
+            "each chunk. render=true: also count the headings that a chunk is read with. Default: the encoder's.",
         ),
     ] = None
     overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None
@@ -187,15 +188,21 @@ class SegmentOptions:
 
 
 def _tokenizer(text: str) -> str | Tokenizer:
-    """Return the tokenizer that ``--tokenizer`` names, with the special tokens that its model adds."""
-    source, found, special = text.rpartition(",special=")
-    if not found:
-        return text
+    """Return the tokenizer that ``--tokenizer`` names, with what its tokens include in addition to those of a text."""
+    source, given = text, dict[str, str]()
+    while match := re.fullmatch(r"(.*),(special|render)=([^,]*)", source, re.DOTALL):
+        source, name, value = match.groups()
+        if name in given:
+            raise ValueError(f"--tokenizer names {name}= twice; got {text!r:.200}: leave out one")
+        given[name] = value
+    special, render = given.get("special", "0"), given.get("render", "false")
     if not special.isdecimal():
         raise ValueError(
             f"--tokenizer {source},special=N takes a number of special tokens, such as 2; got {special!r:.80}"
         )
-    return Tokenizer(source, special=int(special))
+    if render not in ("true", "false"):
+        raise ValueError(f"--tokenizer {source},render= takes true or false; got {render!r:.80}")
+    return Tokenizer(source, special=int(special), render=render == "true") if given else text
 
 
 def _vectors(text: str, encoder: str | None) -> ReturnedVectors:
