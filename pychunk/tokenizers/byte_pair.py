@@ -78,8 +78,10 @@ class BytePairTokenizer(Additions):
         added_tokens: Tokens that are found in a text as it is, before its pattern is applied, with their ids.
         normalized_tokens: Tokens that are found after them, in the normalized text between them, with their ids.
         special_tokens: Special tokens, with their ids. They are found in a text only if :meth:`allow` names them.
-        nfc: Whether texts are normalized to NFC to count their tokens. :meth:`encode` and :meth:`tokens_of` refuse text
-            that is not in NFC, because its offsets would be those of the normalized text.
+        nfc: Whether texts are normalized to NFC. The core counts the tokens of normalized text. But the offsets of its
+            tokens are those of the normalized text, so for text that is not in NFC, :meth:`encode` needs ``source``.
+        source: The file, or the ``tokenizers.Tokenizer``, by which the package ``tokenizers`` encodes text that is not
+            in NFC; None if there is none, so that such text is an error.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class BytePairTokenizer(Additions):
         self.name, self.pattern, self.nfc = name, pattern, nfc
         self.added_tokens, self.special_tokens = dict(added_tokens or {}), dict(special_tokens or {})
         self.normalized_tokens = dict(normalized_tokens or {})
+        self.source: Any = None
         self._vocabulary_hash = vocabulary.fingerprint()
         # The attributes that every tokenizer of an encoder has. No caller looks tokens up.
         self.vocabulary: list[str] = []
@@ -145,6 +148,7 @@ class BytePairTokenizer(Additions):
         found = copy(self)
         found.added_tokens = {**self.added_tokens, **{name: self.special_tokens[name] for name in chosen}}
         found._added = _finder(found.added_tokens)
+        found.source = None  # The package would not find the allowed tokens.
         return found
 
     @property
@@ -163,9 +167,27 @@ class BytePairTokenizer(Additions):
         Returns:
             The tokens, and the bytes of each in ``text``, int64[t, 2].
         """
+        if self.nfc and self.source is not None and not self._is_normal(text):
+            return self._encode_with_library(text, bounds, threads)
         tokens, spans = self._run(text, bounds, True, True, threads)
         assert spans is not None
         return tokens, spans
+
+    def _encode_with_library(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int) -> tuple[Tokens, I64]:
+        """Encode spans of which some are not in NFC: runs of these by the package ``tokenizers``, the others here."""
+        library = by_name("pychunk.tokenizers.library", "LibraryTokenizer")(self.source)
+        normal = np.array([self._is_normal(text[a:b]) for a, b in pairwise(bounds.tolist())])
+        borders = [0, *(np.flatnonzero(np.diff(normal)) + 1).tolist(), len(normal)]
+        runs = []
+        for first, last in pairwise(borders):
+            begin, own = bounds[first], bounds[first : last + 1]
+            runner = self if normal[first] else library
+            tokens, spans = runner.encode(text[begin : own[-1]], own - begin, threads=threads)
+            runs.append((tokens, spans + begin))
+        counts = np.concatenate([tokens.counts for tokens, _ in runs])
+        ids = np.concatenate([tokens.ids for tokens, _ in runs])
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return Tokens(ids, offsets, counts), np.concatenate([spans for _, spans in runs])
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
         """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``, each tokenized by itself."""

@@ -197,7 +197,9 @@ def _of_json(file: TokenizerFile, source: Any) -> AnyTokenizer:
             return WordPieceTokenizer(file.path, _without_added_tokens(file))
         if kind == "Unigram":
             return unigram_of(file.data, str(file.path), file.path.name)
-        return tokenizer_json.load_byte_pair(file)
+        found = tokenizer_json.load_byte_pair(file)
+        found.source = source
+        return found
     except NotNativeError as error:
         return LibraryTokenizer(
             source, reason=str(error).removeprefix(f"{file.path}: ").removesuffix(f": {tokenizer_json.REMEDY}")

@@ -113,7 +113,7 @@ def load_byte_pair(source: Path | TokenizerFile, *, name: str | None = None) -> 
 
     Args:
         source: The file, or its content. If its normalizer is NFC, :meth:`BytePairTokenizer.encode` expects text in
-            NFC. ASCII text is in NFC, and so is text whose characters are all below U+0300.
+            NFC, unless it has a ``source``. ASCII text is in NFC, and so are all characters below U+0300.
         name: The name of the tokenizer. None means the name of the file's folder.
 
     Raises:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import pytest
 from test_tokenizer_json import content
 from vocabularies import TIKTOKEN, small_ranks, write_ranks
 
+import pychunk
 from pychunk.encoders import static_encoder
+from pychunk.tokenizers import NotNativeError
 from pychunk.tokenizers.byte_pair import BytePairTokenizer
 from pychunk.tokenizers.library import FunctionTokenizer, LibraryTokenizer
 from pychunk.tokenizers.sources import ENCODINGS, load, tokenizer_of
+from pychunk.tokenizers.tokenizer_json import load_byte_pair
 from pychunk.tokenizers.wordpiece import WordPieceTokenizer
 
 TEXT = "Don't split naïve words: 12345 中文没有空格 <|end|> <tool> 👍🏽\n\nA second paragraph."
@@ -114,6 +118,33 @@ def test_objects_of_tokenizers_count_as_they_do(tmp_path: Path, pattern: str, no
     made.encode_special_tokens = True
     for text in (TEXT, "re\u0301sume\u0301 e\u0301", "plain"):
         assert count(found, text) == len(made.encode(text, add_special_tokens=False).ids)
+
+
+def test_tokens_of_text_that_is_not_in_nfc_are_those_of_the_package(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    path = written(tmp_path / "tokenizer.json", "qwen2", normalizer={"type": "NFC"})
+    made = tokenizers.Tokenizer.from_file(str(path))
+    made.encode_special_tokens = True
+    texts = [
+        "plain",
+        TEXT,
+        "re\u0301sume\u0301 e\u0301",
+        "",
+        "n\u0303 o\u0302 \u1100\u1161",
+        "café",
+        "\u0344 q\u0323\u0307 end",
+    ]
+    for batch in (texts, texts[::-1], texts[2:3], texts[:2]):
+        for source in (path, made):
+            for row, text in zip(pychunk.tokenize(batch, source).to_pylist(), batch, strict=True):
+                wanted = made.encode(text, add_special_tokens=False)
+                ends = [len(text[:n].encode()) for n in range(len(text) + 1)]
+                assert row["ids"] == wanted.ids
+                if not unicodedata.is_normalized("NFC", text):  # a part of a character has all of it there
+                    spans = [(ends[a], ends[b]) for a, b in wanted.offsets]
+                    assert list(zip(row["start_byte"], row["end_byte"], strict=True)) == spans
+    with pytest.raises(NotNativeError, match="normalizes text to NFC, and this text is not in NFC"):
+        load_byte_pair(path).encode_text(texts[2])
 
 
 def test_what_is_not_native_is_run_by_the_package(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
