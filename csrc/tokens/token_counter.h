@@ -30,6 +30,30 @@ class CountedText {
   const std::string_view text_;
 };
 
+// A text in which white space divides words that have the same tokens wherever they are. The counts of its sentences
+// are kept, so those of chunks are sums. Without them, a chunk is tokenized again for each end that a search tries.
+class CountedWords : public CountedText {
+ public:
+  using CountedText::CountedText;
+  int64_t count(int64_t begin, int64_t end) final;
+  void count(const int64_t* bounds, size_t n, int64_t* counts) final;
+
+ protected:
+  // Writes the number of tokens of each of n consecutive spans [bounds[i], bounds[i + 1]) alone.
+  virtual void count_alone(const int64_t* bounds, size_t n, int64_t* counts) = 0;
+  // Returns whether white space [begin, end) inside the text divides it: its tokens are those of the text before the
+  // white space alone, and those of the text after it alone.
+  virtual bool divides(int64_t begin, int64_t end) const = 0;
+
+ private:
+  // White space [end, begin) between two sentences, or at an end of the text, and the number of tokens before it. The
+  // numbers of two borders with the same `run` can be subtracted.
+  struct Border {
+    int64_t end, begin, tokens, run;
+  };
+  std::vector<Border> borders_;
+};
+
 // Appends the first bytes of the tokens of text [begin, end), evenly spaced, each at the beginning of a character.
 void add_starts(std::string_view text, int64_t begin, int64_t end, int64_t tokens, std::vector<int64_t>& starts);
 

@@ -17,12 +17,14 @@ from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_segment import check_exact
-from test_sentencepiece import vocabulary
+from test_sentencepiece import OPTIONS, vocabulary
 from vocabularies import PUBLISHED, TIKTOKEN, published_ranks, small_ranks, write_ranks
 
 import pychunk
+from pychunk.encoders.static_encoder import SHIPPED
 from pychunk.tokenizers.byte_pair import BytePairTokenizer, ranks_vocabulary
 from pychunk.tokenizers.unigram import SentencePieceTokenizer
+from pychunk.tokenizers.wordpiece import WordPieceTokenizer
 
 TEXT = (
     "Unfamiliar taxpayers subdivided internationalization. Naïve? Yes: e.g. Dr. Who, at 3.14 p.m. \n\n"
@@ -102,6 +104,68 @@ def test_no_chunk_is_over_and_every_count_is_exact(
     assert one.table.equals(out.table)
     alone = pychunk.segment(TEXTS[0], method, tokenizer=tokenizer, max_tokens=most, **options)
     assert alone.texts == [chunk.text for chunk in out.by_document()[0]]
+
+
+#: Words, marks, and characters that character maps replace. Sentences of them end before white space of all kinds.
+WORDS = [
+    "Ab",
+    "bad",
+    "fa",
+    "e\u0301",
+    "\u0301",
+    "\u3000",
+    "\u00a0",
+    "\u200b",
+    "\ufb01",
+    "\u2581",
+    "\x0b",
+    "\x1c",
+    "中",
+    "X1",
+    "👍🏽",
+]
+SENTENCE_ENDS = [
+    ". ",
+    ".\n\n",
+    "! ",
+    "!\n\n",
+    "?\u3000",
+    ".\u00a0 ",
+    "。",
+    ". \u200b",
+    "\u3000\n\n",
+    "a\u0301.\n\n",
+    " \x0b\n\n",
+    ".  ",
+]
+
+
+@cache
+def wordpiece() -> WordPieceTokenizer:
+    return WordPieceTokenizer(SHIPPED / "vocab.txt")
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    seed=st.sampled_from([None, *range(len(OPTIONS))]),
+    sentences=st.lists(
+        st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), st.sampled_from(SENTENCE_ENDS)), max_size=12
+    ),
+    most=st.integers(4, 60),
+)
+def test_sums_of_sentences_are_the_counts_of_chunks(
+    seed: int | None, sentences: list[tuple[list[str], str]], most: int
+) -> None:
+    """Some counters keep the counts of sentences, and add them up for a chunk if nothing joins the sentences."""
+    made = wordpiece() if seed is None else SentencePieceTokenizer(vocabulary(seed, **OPTIONS[seed]), "pieces")
+    text = "".join(f"{' '.join(words)}{end}" for words, end in sentences)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pychunk.tokenizers.sources._named", lambda name: made)
+        for method in ("recursive", "sentence", "paragraph"):
+            cut = pychunk.Segmenter(method, tokenizer="made", max_tokens=most, min_tokens=most // 2)
+            for chunk in cut(text):
+                data = np.frombuffer(chunk.text.encode(), np.uint8)
+                assert chunk.tokens == made.count(data, np.array([0, len(data)]))[0], (method, chunk)
 
 
 @pytest.mark.parametrize("method", METHODS)

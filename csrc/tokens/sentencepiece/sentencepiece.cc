@@ -6,6 +6,8 @@
 
 #include "common/parallel.h"
 #include "common/work_counters.h"
+#include "text/graphemes.h"
+#include "text/utf8_text.h"
 #include "tokens/sentencepiece/piece_encoder.h"
 #include "tokens/sentencepiece/piece_vocabulary.h"
 #include "tokens/word_cache.h"
@@ -46,6 +48,26 @@ SentencePiece::~SentencePiece() = default;
 SentencePiece::SentencePiece(SentencePiece&&) noexcept = default;
 
 int32_t SentencePiece::vocabulary_size() const { return static_cast<int32_t>(impl_->vocabulary.pieces.size()); }
+
+bool SentencePiece::has_separate_words() const {
+  const PieceVocabulary& v = impl_->vocabulary;
+  // sentencepiece adds scores up over the text, with rounding errors that may decide.
+  if (v.follows_sentencepiece() || !v.splits_before_normalising) return false;
+  return v.options.split_at_white ? v.options.prefix == PiecePrefix::kAlways
+                                  : v.options.join_spaces && v.options.prefix != PiecePrefix::kNever;
+}
+
+bool SentencePiece::divides(std::string_view text, int64_t begin, int64_t end) const {
+  const PieceVocabulary& v = impl_->vocabulary;
+  for (int64_t at = begin; at < end; ++at)
+    if (!v.is_space[static_cast<uint8_t>(text[static_cast<size_t>(at)])]) return false;
+  // Characters that are replaced, perhaps by a space or by nothing, and marks may depend on their neighbours.
+  const auto stays = [&](int64_t at) {
+    const char32_t c = decode_utf8(text, at).code_point;
+    return v.map[c].value < 0 && !extends_cluster(c);
+  };
+  return stays(character_before(text, begin)) && stays(end);
+}
 
 void SentencePiece::encode(std::string_view text, const int64_t* bounds, size_t n, TokenFields fields,
                            Values<int32_t>& ids, Values<int64_t>& byte_spans, std::vector<int64_t>& counts) const {

@@ -53,6 +53,10 @@ class SentencePiece {
 
   int32_t vocabulary_size() const;
 
+  // Returns whether white space may divide a text, as CountedWords says, and whether white space [begin, end) does.
+  bool has_separate_words() const;
+  bool divides(std::string_view text, int64_t begin, int64_t end) const;
+
   struct Impl;
 
  private:

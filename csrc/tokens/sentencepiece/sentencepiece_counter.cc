@@ -1,5 +1,7 @@
 #include "tokens/sentencepiece/sentencepiece_counter.h"
 
+#include <algorithm>
+
 namespace pychunk {
 namespace {
 
@@ -31,10 +33,32 @@ class CountedPieces : public CountedText {
   std::vector<int64_t> counts_;
 };
 
+// The pieces of a text whose words have the same tokens wherever they are.
+class CountedWordsOfPieces : public CountedWords {
+ public:
+  CountedWordsOfPieces(const SentencePiece& tokenizer, std::string_view text)
+      : CountedWords(text), tokenizer_(tokenizer) {}
+  void starts(std::vector<int64_t>& starts) override { CountedPieces(tokenizer_, text_).starts(starts); }
+
+ private:
+  void count_alone(const int64_t* bounds, size_t n, int64_t* counts) override {
+    Values<int32_t> ids;
+    Values<int64_t> spans;
+    counts_.clear();
+    tokenizer_.encode(text_, bounds, n, TokenFields::kCounts, ids, spans, counts_);
+    std::copy(counts_.begin(), counts_.end(), counts);
+  }
+  bool divides(int64_t begin, int64_t end) const override { return tokenizer_.divides(text_, begin, end); }
+
+  const SentencePiece& tokenizer_;
+  std::vector<int64_t> counts_;
+};
+
 class SentencePieceCounter : public TokenCounter {
  public:
   explicit SentencePieceCounter(const SentencePiece& tokenizer) : tokenizer_(tokenizer) {}
   std::unique_ptr<CountedText> read(std::string_view text) const override {
+    if (tokenizer_.has_separate_words()) return std::make_unique<CountedWordsOfPieces>(tokenizer_, text);
     return std::make_unique<CountedPieces>(tokenizer_, text);
   }
 
