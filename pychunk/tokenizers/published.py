@@ -52,7 +52,7 @@ def at_hand(name: str) -> Path | None:
 
     The result is None if it is in neither. An installed package counts only if its file is the pinned one.
     """
-    if cached(name).is_dir():
+    if name in cached_names():  # not every folder there: "." and ".." are folders of the caller's
         return cached(name)
     if name not in names():
         return None

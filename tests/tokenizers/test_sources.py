@@ -98,6 +98,8 @@ def test_a_name_is_found_in_the_cache(tmp_path: Path, monkeypatch: pytest.Monkey
     assert tokenizer_of("o200k_base").name == "o200k_base"
     with pytest.raises(ValueError, match="has no tokenizer"):
         tokenizer_of("./o200k_base")
+    write_ranks(tmp_path / "cl100k_base.tiktoken", small_ranks())
+    assert tokenizer_of(".").name == "cl100k_base"
 
 
 def test_another_ending_and_another_type_are_refused(tmp_path: Path) -> None:
