@@ -84,8 +84,9 @@ def segment(
             - ``cuts``: For ``precomputed``: the number of the first sentence of each chunk, counted from 0; or the
               result of :meth:`Segmenter.cuts`.
         ids: One id for each document, or the name of a column. ``chunk_id`` is a hash of the document's id, and of the
-            span and text of the chunk. Without ids, the text of the whole document takes the place of the id. A warning
-            names ids that several documents share.
+            span and text of the chunk. Without ids, the text of the whole document takes the place of the id.
+            ``text_id`` is a hash of the document's id, the text, and its number among equal texts of the document, so
+            an edit elsewhere does not change it. A warning names ids that several documents share.
         metadata_columns: The columns of the batch to copy to every chunk. They follow the chunk's own columns.
         encoder: See :class:`Segmenter`.
         max_tokens: See :class:`Segmenter`.

@@ -49,11 +49,18 @@ Hash128 hash128(std::string_view bytes, uint64_t seed) {
   return {a, b};
 }
 
-Hash128 chunk_hash(const Hash128& document, int64_t start, int64_t end, std::string_view text) {
-  const Hash128 content = hash128(text, 0);
+Hash128 chunk_hash(const Hash128& document, int64_t start, int64_t end, const Hash128& text) {
   const uint64_t words[] = {
       little_endian(document.low), little_endian(document.high), little_endian(start),
-      little_endian(end),          little_endian(content.low),   little_endian(content.high),
+      little_endian(end),          little_endian(text.low),      little_endian(text.high),
+  };
+  return hash128({reinterpret_cast<const char*>(words), sizeof(words)}, 0);
+}
+
+Hash128 text_hash(const Hash128& document, const Hash128& text, int64_t number) {
+  const uint64_t words[] = {
+      little_endian(document.low), little_endian(document.high), little_endian(text.low),
+      little_endian(text.high),    little_endian(number),
   };
   return hash128({reinterpret_cast<const char*>(words), sizeof(words)}, 0);
 }

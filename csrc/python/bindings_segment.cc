@@ -311,6 +311,7 @@ py::dict segment_batch(const Arguments& arguments) {
   out["document_index"] = array(std::move(table.document), spans);
   out["chunk_index"] = array(std::move(table.chunk), spans);
   out["chunk_id"] = array(std::move(table.chunk_id), spans);
+  out["text_id"] = array(std::move(table.text_id), spans);
 #define PYCHUNK_COLUMN(name, there, value) \
   if (there) out[#name] = array(std::move(table.name), spans);
   PYCHUNK_WHOLE_COLUMNS(PYCHUNK_COLUMN)

@@ -55,7 +55,7 @@ Table segment(const Inputs& inputs) {
     block.chunk_vectors.close(slabs);
     block.sentence_vectors.close(slabs);
   });
-  return build_table(inputs.texts, inputs.first_row, blocks, inputs.threads);
+  return build_table(inputs.texts, inputs.ids.size() > 0, inputs.first_row, blocks, inputs.threads);
 }
 
 CutTable cuts(const Inputs& inputs, bool held) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <numeric>
+#include <tuple>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -32,7 +34,29 @@ Place after(const Place& place, const ChunkBlock& block) {
   return next;
 }
 
-void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Table& out) {
+// The numbers of chunks among those of a document with the same text.
+class EqualTexts {
+ public:
+  // Takes the hashes of the chunks' texts, in order.
+  void read(const std::vector<Hash128>& texts) {
+    numbers_.assign(texts.size(), 0);
+    order_.resize(texts.size());
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    const auto key = [&](size_t i) { return std::tuple(texts[i].high, texts[i].low, i); };
+    std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+    for (size_t k = 1; k < order_.size(); ++k) {
+      const Hash128 &one = texts[order_[k - 1]], &other = texts[order_[k]];
+      if (one.high == other.high && one.low == other.low) numbers_[order_[k]] = numbers_[order_[k - 1]] + 1;
+    }
+  }
+  int64_t operator[](size_t i) const { return numbers_[i]; }
+
+ private:
+  std::vector<int64_t> numbers_;
+  std::vector<size_t> order_;
+};
+
+void fill(const Texts& texts, bool has_ids, int64_t first_row, ChunkBlock& block, Place at, Table& out) {
   block.chunk_vectors.copy_to(out.chunk_vectors.data + at.chunk_values);
   block.sentence_vectors.copy_to(out.sentence_vectors.data + at.sentence_values);
   for (size_t s = 0; s < block.sentences.size(); ++s) {
@@ -40,9 +64,12 @@ void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Ta
     out.sentence_end[at.sentence + static_cast<int64_t>(s)] = block.sentences[s].end;
   }
   size_t next = 0;
+  EqualTexts equal;
+  std::vector<Hash128> hashes;  // of the texts of a document's chunks
   for (size_t d = 0; d < block.chunks_in_document.size(); ++d) {
     const int64_t document = block.first_document + static_cast<int64_t>(d);
     const char* text = texts[document].data();
+    hashes.clear();
     for (int64_t i = 0; i < block.chunks_in_document[d]; ++i, ++next) {
       checkpoint_each(i, 4096);
       const Chunk& chunk = block.chunks[next];
@@ -55,8 +82,8 @@ void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Ta
 #undef PYCHUNK_COPY
       out.text_offsets[row] = at.text;
       std::memcpy(&out.text[at.text], text + chunk.start_byte, bytes);
-      write_hex(chunk_hash(block.document_hashes[d], chunk.start, chunk.end, {&out.text[at.text], bytes}),
-                &out.chunk_id[32 * row]);
+      hashes.push_back(hash128({&out.text[at.text], bytes}, 0));
+      write_hex(chunk_hash(block.document_hashes[d], chunk.start, chunk.end, hashes.back()), &out.chunk_id[32 * row]);
       at.text += static_cast<int64_t>(bytes);
       out.relevance[row] = chunk.relevance, out.score[row] = chunk.score;
       out.end_reason[row] = static_cast<int8_t>(chunk.end_reason);
@@ -65,12 +92,16 @@ void fill(const Texts& texts, int64_t first_row, ChunkBlock& block, Place at, Ta
         at.sentence += block.sentences_in_chunk[next];
       }
     }
+    equal.read(hashes);
+    const Hash128 name = has_ids ? block.document_hashes[d] : Hash128{0, 0};
+    char* id = &out.text_id[32 * (at.chunk - block.chunks_in_document[d])];
+    for (size_t i = 0; i < hashes.size(); ++i, id += 32) write_hex(text_hash(name, hashes[i], equal[i]), id);
   }
 }
 
 }  // namespace
 
-Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads) {
+Table build_table(const Texts& texts, bool has_ids, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads) {
   std::vector<Place> places{{}};
   for (const ChunkBlock& block : blocks) places.push_back(after(places.back(), block));
   const Place& total = places.back();
@@ -88,11 +119,12 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
 #undef PYCHUNK_ADDRESS
   // Text and vectors have memory of their own, so that a caller who keeps only the spans does not keep them.
   Arena arena(std::size(columns) * Arena::bytes<int64_t>(n) + 2 * Arena::bytes<int64_t>(n + 1) +
-              Arena::bytes<char>(32 * n) + 2 * Arena::bytes<int8_t>(n) + Arena::bytes<float>(n));
+              2 * Arena::bytes<char>(32 * n) + 2 * Arena::bytes<int8_t>(n) + Arena::bytes<float>(n));
   for (Buffer<int64_t>* column : columns) arena.take(n, *column);
   arena.take(n + 1, out.text_offsets);
   arena.take(n + 1, out.sentence_offsets);
   arena.take(32 * n, out.chunk_id);
+  arena.take(32 * n, out.text_id);
   arena.take(n, out.relevance);
   arena.take(n, out.end_reason);
   arena.take(n, out.score);
@@ -105,7 +137,7 @@ Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>
   out.sentence_offsets[n] = total.sentence;
   const int64_t taken = (total.chunk_values + total.sentence_values) * static_cast<int64_t>(sizeof(float));
   parallel_for(static_cast<int64_t>(blocks.size()), threads, [&](int64_t b) {
-    fill(texts, first_row, blocks[static_cast<size_t>(b)], places[static_cast<size_t>(b)], out);
+    fill(texts, has_ids, first_row, blocks[static_cast<size_t>(b)], places[static_cast<size_t>(b)], out);
     blocks[static_cast<size_t>(b)] = ChunkBlock{};  // frees its memory while the others are copied
   });
 #ifdef __GLIBC__

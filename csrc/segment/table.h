@@ -35,7 +35,7 @@ struct ChunkSentence {
 struct ChunkBlock {
   int64_t first_document = 0;
   std::vector<int64_t> chunks_in_document;
-  std::vector<Hash128> document_hashes;
+  std::vector<Hash128> document_hashes;  // of the document's id; without ids, of its text
   std::vector<Chunk> chunks;
   SlabRows chunk_vectors;                   // dim values for each chunk
   std::vector<int64_t> sentences_in_chunk;  // for the `sentences` column
@@ -53,7 +53,7 @@ struct Table {
 #undef PYCHUNK_FIELD
   Buffer<int64_t> text_offsets;
   Buffer<char> text;
-  Buffer<char> chunk_id;  // 32 hexadecimal digits for each chunk
+  Buffer<char> chunk_id, text_id;  // 32 hexadecimal digits for each chunk
   Buffer<int8_t> relevance, end_reason;
   Buffer<float> score;
   Buffer<float> chunk_vectors;
@@ -65,7 +65,7 @@ struct Table {
 };
 
 // Join the blocks, in order, on `threads` threads. `document` counts from first_row. The `sentences` columns are filled
-// if any block has them.
-Table build_table(const Texts& texts, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads);
+// if any block has them. `has_ids` says whether documents have ids.
+Table build_table(const Texts& texts, bool has_ids, int64_t first_row, std::vector<ChunkBlock>& blocks, int threads);
 
 }  // namespace pychunk

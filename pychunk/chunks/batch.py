@@ -135,7 +135,8 @@ class ChunkBatch:
     Attributes:
         table: Arrow table with one row for each chunk, in the order of the documents. ``document_index`` is the row of
             the input, ``document_id`` the caller's id, if given, and ``chunk_index`` the position in the document.
-            ``chunk_id`` is a 128-bit hash of the document's id, the span and the text. ``start`` and ``end`` count
+            ``chunk_id`` is a 128-bit hash of the document's id, the span and the text. ``text_id`` is one of the
+            document's id, the text and its number among equal texts of the document. ``start`` and ``end`` count
             characters, ``start_byte`` and ``end_byte`` bytes. ``text`` is the chunk's text, and ``tokens`` the number
             of its tokens, null if no step counted them. ``overlap`` is the number of characters repeated from the chunk
             before. ``relevance`` and ``score`` come from the method. On request the table also has ``page``,
@@ -537,9 +538,9 @@ def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryAr
     return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
 
 
-def _chunk_ids(columns: dict[str, Any]) -> pa.Array:
+def _ids(name: str, columns: dict[str, Any]) -> pa.Array:
     digits = np.arange(0, 32 * len(columns["document_index"]) + 32, 32, dtype=np.int64)
-    return strings(columns["chunk_id"], digits)
+    return strings(columns[name], digits)
 
 
 def _parents(columns: dict[str, Any]) -> pa.Array | None:
@@ -592,7 +593,8 @@ def _sentences(columns: dict[str, Any]) -> pa.Array | None:
 
 #: The functions that make columns of the chunk table from several arrays of the engine, by column.
 _MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
-    "chunk_id": _chunk_ids,
+    "chunk_id": functools.partial(_ids, "chunk_id"),
+    "text_id": functools.partial(_ids, "text_id"),
     "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
     "page_breaks": lambda columns: columns.get("page_breaks"),
     "boxes": lambda columns: columns.get("boxes"),

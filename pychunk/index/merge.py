@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import compute as pc
+from ..chunks.text_ids import text_ids, words_of
 from .chunk_tables import keys
 from .scoring.level_rows import has_levels
 
@@ -94,6 +95,8 @@ def merged(table: pa.Table) -> pa.Table:
             table = _with(table, "page_breaks", _later(table["page_breaks"], shift))
     begin = np.maximum.accumulate(np.where(heads, first, 0))  # The first chunk of each row's document.
     table = _with(table, "document_index", table["document_index"].take(pa.array(np.repeat(begin, size))))
+    if "text_id" in table.column_names:
+        table = _with(table, "text_id", _text_ids(table, several))
     return _with(table, "chunk_id", _chunk_ids(table, several))
 
 
@@ -154,11 +157,16 @@ def _chunk_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:
     found = table["chunk_id"].to_pylist()
     own = table.select(["start", "end", "text"]).append_column("document_id", keys(table)).filter(pa.array(several))
     for at, each in zip(np.flatnonzero(several).tolist(), own.to_pylist(), strict=True):
-        words = _words(each["document_id"]) + struct.pack("<qq", each["start"], each["end"]) + _words(each["text"])
+        words = words_of(each["document_id"]) + struct.pack("<qq", each["start"], each["end"]) + words_of(each["text"])
         found[at] = native.hash128(words)
     return pa.array(found, pa.large_string())
 
 
-def _words(text: str) -> bytes:
-    """Return the 128-bit hash of a text as 16 bytes, lowest first, which chunk ids are computed from."""
-    return int(native.hash128(text.encode()), 16).to_bytes(16, "little")
+def _text_ids(table: pa.Table, several: npt.NDArray[np.bool_]) -> pa.Array:
+    """Return text ids that count equal texts in whole documents, for documents of several rows."""
+    found = table["text_id"].to_pylist()
+    own = pa.array(several)
+    names, texts = keys(table).filter(own).to_pylist(), table["text"].filter(own).to_pylist()
+    for at, made in zip(np.flatnonzero(several).tolist(), text_ids(zip(names, names, texts, strict=True)), strict=True):
+        found[at] = made
+    return pa.array(found, pa.large_string())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -18,6 +19,7 @@ from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 from ..tokenizers.published import at_hand
 from .document_metadata import keys_of, parsed, said_of
+from .store_ids import store_ids
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 class PychunkTextSplitter(TextSplitter):
     """A LangChain text splitter that cuts a list of documents in one native call.
+
+    A chunk of a document with an ``id`` has an ``id``, too, which stores use: its ``text_id``, a hash of the document's
+    id, the text and its number among equal texts. An edit changes only the ids of the chunks whose text it changes. A
+    chunk of a document without an ``id`` has none, and stores give it a new one. An id made from the text alone would
+    let chunks of different documents replace each other.
 
     Args:
         method, **options: The arguments of :class:`pychunk.Segmenter`. ``columns`` names by role the keys of
@@ -104,18 +111,35 @@ class PychunkTextSplitter(TextSplitter):
     def create_documents(
         self, texts: Sequence[str], metadatas: Sequence[dict[Any, Any]] | None = None
     ) -> list[Document]:
-        """Return one Document for each chunk, with a copy of its document's metadata."""
-        texts = list(texts)
+        """Return one Document for each chunk, with a copy of its document's metadata, and without an id."""
+        return self._split(list(texts), metadatas, None)
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Return one Document for each chunk, with a copy of its document's metadata, and an id if that has one."""
+        documents = list(documents)
+        metadatas = [document.metadata for document in documents]
+        return self._split(
+            [document.page_content for document in documents], metadatas, [document.id for document in documents]
+        )
+
+    def _split(
+        self, texts: list[str], metadatas: Sequence[dict[Any, Any]] | None, names: list[str | None] | None
+    ) -> list[Document]:
         metadatas = metadatas or [{}] * len(texts)
         if len(metadatas) != len(texts):
             raise ValueError(f"metadatas must hold one dictionary for each of {len(texts)} texts; got {len(metadatas)}")
-        documents = []
+        names = names or [None] * len(texts)
+        # Documents without an id get one for this call only.
+        ids = [name or str(uuid.uuid4()) for name in names] if any(names) else None
         said = said_of(self.segmenter, self._keys, metadatas)
-        for chunk in self.segmenter(parsed(texts, self._markup), columns=said):
+        chunks = self.segmenter(parsed(texts, self._markup), columns=said, ids=ids)
+        documents = []
+        for chunk, own_id in zip(chunks, store_ids(chunks), strict=True):
             metadata = copy.deepcopy(metadatas[chunk.document_index])
             if self._add_start_index:
                 metadata["start_index"] = chunk.start
-            documents.append(Document(page_content=chunk.text, metadata=metadata))
+            named = own_id if names[chunk.document_index] else None
+            documents.append(Document(page_content=chunk.text, metadata=metadata, id=named))
         return documents
 
 

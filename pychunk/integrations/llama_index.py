@@ -8,7 +8,7 @@ from typing import Any
 try:
     from llama_index.core.bridge.pydantic import Field, PrivateAttr
     from llama_index.core.node_parser.interface import NodeParser
-    from llama_index.core.node_parser.node_utils import build_nodes_from_splits
+    from llama_index.core.node_parser.node_utils import build_nodes_from_splits, default_id_func
     from llama_index.core.schema import BaseNode, MetadataMode
 except ImportError:
     raise ImportError("integrations.llama_index needs LlamaIndex: pip install llama-index-core") from None
@@ -17,6 +17,7 @@ from ..io.markup import Markup
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 from .document_metadata import keys_of, parsed, restored, said_of
+from .store_ids import store_ids
 
 
 class PychunkNodeParser(NodeParser):
@@ -24,6 +25,10 @@ class PychunkNodeParser(NodeParser):
 
     ``start_char_idx`` and ``end_char_idx`` are exact, even if a text repeats itself. With ``vectors="chunk"`` a node
     has its ``embedding``.
+
+    A node's id is the chunk's ``text_id``: a hash of the document's id, the text and its number among equal texts. If
+    your documents keep their ids, an edit changes only the ids of the nodes whose text it changes, so that a store
+    keeps all others. ``id_func`` makes other ids.
 
     Args:
         method, **options: The arguments of :class:`pychunk.Segmenter`. Options can also be passed as a dictionary,
@@ -34,10 +39,14 @@ class PychunkNodeParser(NodeParser):
         include_metadata, include_prev_next_rel, callback_manager, id_func: The arguments of every node parser.
 
     Example:
+        >>> import pychunk
         >>> from llama_index.core import Document
         >>> nodes = PychunkNodeParser("sentence").get_nodes_from_documents([Document(text="One. Two.")])
         >>> [(node.text, node.start_char_idx, node.end_char_idx) for node in nodes]
         [('One.', 0, 4), ('Two.', 5, 9)]
+        >>> nodes = PychunkNodeParser("sentence").get_nodes_from_documents([Document(text="One. Two.", id_="a")])
+        >>> nodes[0].id_ == pychunk.segment("One. Two.", "sentence", ids="a")[0].text_id
+        True
     """
 
     method: MethodName | None = Field(default=None, description="The method that cuts.")
@@ -69,10 +78,14 @@ class PychunkNodeParser(NodeParser):
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         texts = [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         said = said_of(self._segmenter, self._keys, [node.metadata for node in nodes])
-        found = self._segmenter(parsed(texts, self.markup), progress=show_progress, columns=said).by_document()
+        names = [node.node_id for node in nodes]
+        batch = self._segmenter(parsed(texts, self.markup), progress=show_progress, columns=said, ids=names)
+        ids = iter(store_ids(batch))
         made_nodes: list[BaseNode] = []
-        for node, chunks in zip(nodes, found, strict=True):
-            made = build_nodes_from_splits([chunk.text for chunk in chunks], node, id_func=self.id_func)
+        for node, chunks in zip(nodes, batch.by_document(), strict=True):
+            own = [next(ids) for _ in chunks]
+            id_func = self.id_func if self.id_func is not default_id_func else lambda at, _, own=own: own[at]
+            made = build_nodes_from_splits([chunk.text for chunk in chunks], node, id_func=id_func)
             for part, chunk in zip(made, chunks, strict=True):
                 part.start_char_idx, part.end_char_idx, part.embedding = chunk.start, chunk.end, chunk.vector
             made_nodes += made

@@ -22,7 +22,9 @@ class PychunkRetriever(BaseRetriever):
     """A retriever of nodes from a :class:`pychunk.Index`, by meaning, by words or both.
 
     A node's ``start_char_idx`` and ``end_char_idx`` are the positions of its text in the document. The document's id is
-    ``ref_id`` in the metadata, in addition to the index's own columns.
+    ``ref_id`` in the metadata, in addition to the index's own columns. A node's id is the chunk's ``text_id``, as for
+    :class:`.PychunkNodeParser`. It is the ``chunk_id`` if the index's documents have no ids, because chunks with the
+    same text then have the same ``text_id``, or if an older version of pychunk made the chunks.
 
     Args:
         index: The index, or the folder of a saved one.
@@ -61,4 +63,5 @@ def _node(hit: Hit) -> TextNode:
     )  # The metadata of nodes is JSON.
     facts = {"ref_id": name, "page": hit.page, "path": hit.path}
     metadata = {name: value for name, value in {**hit.metadata, **facts}.items() if value is not None}
-    return TextNode(id_=hit.chunk_id, text=text_of(hit), start_char_idx=start, end_char_idx=end, metadata=metadata)
+    own_id = hit.chunk_id if hit.document_id is None or hit.text_id is None else hit.text_id
+    return TextNode(id_=own_id, text=text_of(hit), start_char_idx=start, end_char_idx=end, metadata=metadata)

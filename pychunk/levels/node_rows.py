@@ -17,6 +17,7 @@ from .._engine.data.plan import Plan
 from .._engine.data.ragged import Ragged, offsets_of
 from .._engine.data.request import Request
 from ..chunks.batch import ChunkBatch, chunk_table
+from ..chunks.text_ids import with_own_text_ids
 from ..methods.precomputed import Precomputed
 from .hierarchy import Hierarchy
 from .level_names import LEVELS, Level
@@ -39,7 +40,7 @@ def chunks_of(found: Hierarchy) -> ChunkBatch:
     counts = np.bincount(document - found.first_document, minlength=found.documents)
     chunk = np.arange(len(document)) - np.repeat(offsets_of(counts)[:-1], counts)
     table = table.set_column(table.column_names.index("chunk_index"), "chunk_index", primitive(chunk))
-    return ChunkBatch(table, documents=found.documents, first_document=found.first_document)
+    return ChunkBatch(with_own_text_ids(table), documents=found.documents, first_document=found.first_document)
 
 
 def _rows(found: Hierarchy, place: int) -> pa.Table:

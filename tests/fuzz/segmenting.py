@@ -412,10 +412,14 @@ def check(case: Case) -> None:
             replace(case, texts=case.texts[::-1], given={name: values[::-1] for name, values in case.given.items()})
         ).by_document()
         for there, here in zip(backwards[::-1], by_document, strict=True):
-            mine = [(c.text, c.start, c.relevance, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in there]
-            assert mine == [
-                (c.text, c.start, c.relevance, c.score, c.vector, c.tokens, c.overlap, c.chunk_id) for c in here
-            ], "in reverse order"
+            mine, others = (
+                [
+                    (c.text, c.start, c.relevance, c.score, c.vector, c.tokens, c.overlap, c.chunk_id, c.text_id)
+                    for c in of
+                ]
+                for of in (there, here)
+            )
+            assert mine == others, "in reverse order"
     if "pickle" in case.extras:
         options = {"on_error": "raise", **options_of(case)}
         copied = pickle.loads(pickle.dumps(pychunk.Segmenter(**options)))

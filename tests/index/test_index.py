@@ -164,6 +164,20 @@ def test_columns_that_older_indexes_have_of_the_user_stay_metadata(values: Any, 
             assert hit.render() == hit.text
 
 
+def test_a_users_column_text_id_of_an_older_index_stays_metadata(tmp_path: Path) -> None:
+    chunks = chunks_of(["Cats purr.", "Dogs bark."], ids=["a", "b"])
+    former = chunks.table.drop_columns(["text_id"])
+    with pychunk.Index.create(tmp_path / "pets") as index:
+        index.add(former.append_column("text_id", pa.array([7, 8])))
+        found = {hit.document_id: (hit.text_id, hit.metadata) for hit in index.search("x", k=9, mode="dense")[0]}
+    assert found == {"a": (None, {"text_id": 7}), "b": (None, {"text_id": 8})}
+    with pychunk.Index.create(tmp_path / "now") as index:
+        index.add(former.slice(0, 1))
+        index.add(chunks.table.slice(1))
+        found = {hit.document_id: (hit.text_id, hit.metadata) for hit in index.search("x", k=9, mode="dense")[0]}
+    assert found == {"a": (None, {}), "b": (chunks[1].text_id, {})}
+
+
 def test_metadata_is_kept_of_what_is_saved_waiting_and_removed(tmp_path: Path) -> None:
     with Index.create(tmp_path / "i") as index:
         index.add(chunks_of(PETS[:1], ids=[1]), metadata={"year": [7], "tags": [["x", "y"]]})

@@ -182,7 +182,18 @@ def test_llama_index_retrieves_from_an_index(llama: Any, documents: Any) -> None
 
 @pytest.mark.parametrize("options", SEARCHES)
 def test_llama_index_searches_as_the_index_does(llama: Any, documents: Any, options: dict[str, Any]) -> None:
-    expected = [(hit.chunk_id, hit.score) for hit in documents.search(ASKED, 3, **options)[0]]
+    expected = [(hit.text_id, hit.score) for hit in documents.search(ASKED, 3, **options)[0]]
     found = llama[1].PychunkRetriever(documents, 3, **options).retrieve(ASKED)
     assert [(each.node.node_id, each.score) for each in found] == expected
     assert expected
+
+
+def test_llama_index_nodes_without_document_ids_have_chunk_ids(llama: Any, tmp_path: Path) -> None:
+    texts = ["# Cats\n\nCats purr.", "# Pets\n\nCats purr."]
+    with pychunk.Index.create(tmp_path / "plain") as index:
+        index.add(pychunk.segment(texts, "sentence", vectors="sentence", keep_together=False))
+        found = llama[1].PychunkRetriever(index, 4).retrieve("Do cats purr?")
+        hits = index.search("Do cats purr?", 4)[0]
+    assert len({hit.text_id for hit in hits}) < len(hits)
+    assert [each.node.node_id for each in found] == [hit.chunk_id for hit in hits]
+    assert len({each.node.node_id for each in found}) == len(found)

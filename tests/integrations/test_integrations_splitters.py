@@ -88,6 +88,24 @@ def test_langchain_runs_it(langchain: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert asyncio.run(splitter.atransform_documents(documents))[1:] == parts[1:]
 
 
+def test_langchain_chunks_of_documents_with_ids_have_ids(langchain: Any) -> None:
+    from langchain_core.documents import Document
+
+    splitter = langchain.PychunkTextSplitter("sentence")
+    texts, names = [REPEATS, "One. Two.", "One. Two.", "One. Two."], ["a", "b", None, ""]
+    found = splitter.split_documents([Document(page_content=text, id=name) for text, name in zip(texts, names)])
+    own = pychunk.segment(texts[:2], "sentence", ids=names[:2]).by_document()
+    assert [part.id for part in found] == [chunk.text_id for chunks in own for chunk in chunks] + [None] * 4
+    assert len({part.id for part in found if part.id}) == len(found) - 4
+    edited = splitter.split_documents([Document(page_content="New. " + REPEATS, id="a")])
+    assert {part.id for part in edited} >= {part.id for part in found[: len(own[0])]}
+    same = splitter.split_documents([Document(page_content="One. Two.", id="b")] * 2)
+    assert [part.id for part in same[:2]] == [chunk.text_id for chunk in own[1]]
+    assert len({part.id for part in same}) == 4
+    assert all(part.id is None for part in splitter.create_documents(texts))
+    assert all(part.id is None for part in splitter.split_documents([Document(page_content="One. Two.")] * 2))
+
+
 TITLED = ["Cats purr. The sun burns. Dogs bark at night.", "One sentence. Stars burn hydrogen."]
 
 
@@ -200,6 +218,28 @@ def test_llama_index_runs_it(llama_index: Any, monkeypatch: pytest.MonkeyPatch) 
     assert [node.embedding for node in own] == vectors
     asynchronous = asyncio.run(parser.acall(documents))
     assert [node.text for node in asynchronous] == [node.text for node in nodes]
+
+
+def test_llama_index_nodes_have_text_ids(llama_index: Any) -> None:
+    from llama_index.core import Document
+
+    parser = llama_index.PychunkNodeParser("sentence")
+    texts, names = [REPEATS, "One. Two.", "One. Two."], ["a", "b", "c"]
+    found = parser([Document(text=text, id_=name) for text, name in zip(texts, names)])
+    expected = pychunk.segment(texts, "sentence", ids=names).table["text_id"].to_pylist()
+    assert [node.id_ for node in found] == expected
+    assert len(set(expected)) == len(expected)
+    assert [node.id_ for node in pickle.loads(pickle.dumps(parser))([Document(text=REPEATS, id_="a")])] == expected[:-4]
+    assert found[1].prev_node.node_id == expected[0]
+    edited = parser([Document(text="New. " + REPEATS, id_="a")])
+    assert {node.id_ for node in edited} >= set(expected[:-4])
+    same = parser([Document(text="One. Two.", id_="b")] * 2)
+    assert [node.id_ for node in same[:2]] == expected[-4:-2]
+    assert len({node.id_ for node in same}) == 4
+    without = parser([Document(text="One. Two."), Document(text="One. Two.")])
+    assert len({node.id_ for node in without}) == 4
+    own = llama_index.PychunkNodeParser("sentence", id_func=lambda at, node: f"{node.id_}-{at}")
+    assert [node.id_ for node in own([Document(text="One. Two.", id_="b")])] == ["b-0", "b-1"]
 
 
 def test_llama_index_parses_nodes_again(llama_index: Any) -> None:

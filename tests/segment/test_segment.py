@@ -94,8 +94,9 @@ def test_batch_order_and_threads_change_nothing(texts: list[str], method: str, d
     alone = [pychunk.segment(text, method, **options).by_document()[0] for text in texts]
     for position, i in enumerate(order):
         for mine, single in zip(shuffled[position], alone[i], strict=True):
-            assert (mine.text, mine.start, mine.chunk_id, mine.relevance, mine.score, mine.vector) == (
-                single.text, single.start, single.chunk_id, single.relevance, single.score, single.vector
+            assert (mine.text_id, mine.text) == (single.text_id, single.text)
+            assert (mine.start, mine.chunk_id, mine.relevance, mine.score, mine.vector) == (
+                single.start, single.chunk_id, single.relevance, single.score, single.vector
             )  # fmt: skip
 
 

@@ -54,6 +54,9 @@ class ChunkFields:
     )
     chunk_index: int = field(metadata=_about("position in the document", in_hits=True, delta=True))
     chunk_id: str = field(metadata=_about("128-bit hash of document id, span and text", in_hits=True))
+    text_id: str = field(
+        default="", metadata=_about("128-bit hash of document id, text and number among equal texts", in_hits=True)
+    )
     start: int = field(metadata=_about("first character, counted from 0", in_hits=True, delta=True))
     end: int = field(metadata=_about("one after its last character", in_hits=True, delta=True))
     start_byte: int = field(metadata=_about("first byte in UTF-8, counted from 0", delta=True))

@@ -56,6 +56,17 @@ def chunk_id(document: bytes, start: int, end: int, text: str) -> str:
     return f"{high:016x}{low:016x}"
 
 
+def text_id(document: bytes | None, text: str, number: int) -> str:
+    """Return the id of a chunk's text, 32 hexadecimal digits.
+
+    It is a hash of the document's id, the text, and the number of chunks before it in the document with the same text.
+    ``document`` is None if there are no ids.
+    """
+    name = (0, 0) if document is None else hash128(document)
+    low, high = hash128(b"".join(word.to_bytes(8, "little") for word in (*name, *hash128(text.encode()), number)))
+    return f"{high:016x}{low:016x}"
+
+
 def random_words(seed: int) -> Iterator[int]:
     """Yield the 64-bit numbers of SplitMix64."""
     state = seed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence, Sized
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..data.columns import CUT_REASONS
 from ..data.request import Request
 from . import vectors as linear
 from .document import Document, trim
-from .hashing import chunk_id
+from .hashing import chunk_id, text_id
 from .search import thresholds
 from .segmentation import Cut
 from .structure import Section, outline_of, outline_rows
@@ -210,6 +211,15 @@ def _vector(document: Document, part: Part) -> F32:
     return own
 
 
+def _text_ids(request: Request, rows: list[dict[str, Any]]) -> Iterator[str]:
+    equal = Counter[tuple[int, bytes]]()
+    for row in rows:
+        document, text = row["document_index"], row["text"]
+        name = None if request.ids is None else bytes(request.ids.part(document - request.first_row))
+        yield text_id(name, text.decode(), equal[document, text])
+        equal[document, text] += 1
+
+
 def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
     plan = request.plan
 
@@ -226,6 +236,7 @@ def _columns(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
     out["text"] = np.frombuffer(b"".join(row["text"] for row in rows), np.uint8)
     out["text_offsets"] = np.cumsum([0, *(len(row["text"]) for row in rows)]).astype(np.int64)
     out["chunk_id"] = np.frombuffer("".join(row["chunk_id"] for row in rows).encode(), np.uint8)
+    out["text_id"] = np.frombuffer("".join(_text_ids(request, rows)).encode(), np.uint8)
     dim = _dim(request)
     if plan.chunk_vectors:
         scaled = [[w * v for w, v in zip(row["weights"], row["sentence_vectors"], strict=True)] for row in rows]

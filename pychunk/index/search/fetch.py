@@ -22,17 +22,19 @@ if TYPE_CHECKING:
 #: The columns that are fields of a hit. An older index may lack some of them.
 _SHOWN = tuple(column.name for column in COLUMNS if column.in_hits)
 
-#: The types of the items of columns that an older index may have as columns of the user, of other types.
-_ITEMS = {"sections": pa.types.is_large_list, "holes": pa.types.is_struct}
+#: The types of columns that an older index may have as columns of the user, of other types. A list's are its items'.
+_TYPES = {"sections": pa.types.is_large_list, "holes": pa.types.is_struct, "text_id": pa.types.is_large_string}
 
 
 def _is_shown(schema: pa.Schema, name: str) -> bool:
     """Return whether a column of chunks is a field of a hit, and not a column of the user with the same name."""
-    if name not in _ITEMS:
+    if name not in _TYPES:
         return True
     at = schema.get_field_index(name)
     kind = schema.field(at).type if at >= 0 else pa.null()
-    return bool(pa.types.is_large_list(kind) and _ITEMS[name](kind.value_type))
+    if name == "text_id":
+        return bool(_TYPES[name](kind))
+    return bool(pa.types.is_large_list(kind) and _TYPES[name](kind.value_type))
 
 
 def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()) -> list[list[Hit]]:

@@ -66,6 +66,7 @@ class Hit:
             a proposition of the chunk is better than all of its sentences.
         proposition: The best proposition of the chunk, if it is better than all sentences of the chunk.
         context: The text that was indexed together with the chunk's text, if any. ``text`` does not contain it.
+        text_id: The value of this column of the chunk table; None if an older version of pychunk made the chunks.
         metadata: The values of the other columns of the chunk table.
         around: With an expansion, the chunks around the hit, or the chunks of its subtree or section. They include the
             hit, and are in reading order.
@@ -94,6 +95,7 @@ class Hit:
     header: str | None = None
     holes: list[dict[str, int]] | None = None
     proposition: str | None = None
+    text_id: str | None = None
 
     def __str__(self) -> str:
         return self.text

@@ -17,7 +17,7 @@ TABLE_BYTES = 16 << 20
 REPEATED_OBJECTS = 256 << 20
 
 
-_STRINGS = ("id", "document_id", "text", "chunk_id", "relevance")
+_STRINGS = ("id", "document_id", "text", "chunk_id", "text_id", "relevance")
 
 
 def columns_of_strings(names: Sequence[str]) -> list[str]:

@@ -217,7 +217,8 @@ inline bool same_rows(const pychunk::Table& a, int64_t from, const pychunk::Tabl
   };
 #define SAME_COLUMN(name, there, value) same(a.name, b.name) &&
   return PYCHUNK_WHOLE_COLUMNS(SAME_COLUMN) same(a.chunk, b.chunk) && same(a.chunk_id, b.chunk_id, 32) &&
-         same(a.relevance, b.relevance) && same(a.score, b.score) && same(a.end_reason, b.end_reason);
+         same(a.text_id, b.text_id, 32) && same(a.relevance, b.relevance) && same(a.score, b.score) &&
+         same(a.end_reason, b.end_reason);
 #undef SAME_COLUMN
 }
 
