@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from . import io as io
     from .answers import answer
     from .augmentation import augment
+    from .chunks.differences import diff as diff
     from .embedding import embed
     from .encoders.custom_encoder import Encoder
     from .index.index import Index
@@ -84,6 +85,7 @@ __all__ = [
     "augment",
     "backend",
     "count_tokens",
+    "diff",
     "embed",
     "parse",
     "read",
@@ -108,6 +110,7 @@ if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any
             "answer": ".answers",
             "augment": ".augmentation",
             "count_tokens": ".tokenization",
+            "diff": ".chunks.differences",
             "embed": ".embedding",
             "parse": ".io.markup",
             "read": ".reader",

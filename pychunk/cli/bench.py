@@ -20,6 +20,7 @@ from ..benchmark.workloads import WORKLOADS
 from .shared.console import errors, say
 from .shared.errors import readable_errors
 from .shared.outputs import Overwrite, check_output
+from .shared.value_types import share_of
 
 EPILOG = """Examples:
 
@@ -83,7 +84,7 @@ def bench(
             for workload in WORKLOADS.values():
                 out.print(f"{workload.name:22}{workload.purpose}")
             return
-        names, limit = _names(only), _share(max_regression)
+        names, limit = _names(only), share_of("--max-regression", max_regression, most=10)
         if compare is not None and against is not None:
             raise ValueError("--compare cannot be combined with --against")
         if save is not None:
@@ -114,18 +115,6 @@ def _names(only: str | None) -> list[str]:
         if name not in WORKLOADS:
             raise ValueError(f"--only must name workloads ({', '.join(WORKLOADS)}); got {name!r}")
     return [name for name in WORKLOADS if name in wanted]
-
-
-def _share(text: str) -> float:
-    """Return a share from its text, for example 0.1 from ``10%`` or ``0.1``."""
-    number, sign, rest = text.strip().partition("%")
-    try:
-        share = float(number) / (100 if sign else 1)
-    except ValueError:
-        share = -1.0
-    if rest or not 0 < share < 10:
-        raise ValueError(f"--max-regression must be a percentage such as 10%, or a share such as 0.1; got {text!r}")
-    return share
 
 
 @contextmanager

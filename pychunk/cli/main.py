@@ -18,6 +18,7 @@ from .shared.value_types import read_quickly
 COMMANDS = {
     "segment": ("segment", "segment"),
     "view": ("view", "view"),
+    "diff": ("diff", "diff"),
     "methods": ("info", "methods"),
     "index": ("index", "index"),
     "search": ("search", "search"),
@@ -35,6 +36,7 @@ COMMANDS = {
 IN_SHORT = {
     "segment": "Cut documents into chunks: show them, or write them to a file.",
     "view": "Show chunks, scores and sizes on one page of HTML.",
+    "diff": "Compare two files of chunks: kept, moved, added, removed.",
     "methods": "Explain the methods and their options.",
     "index": "Cut documents and add them to an index, or update it.",
     "search": "Find the chunks of an index that answer a question.",

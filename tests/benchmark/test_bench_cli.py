@@ -15,7 +15,7 @@ from command_line import invoke
 
 import pychunk
 from pychunk.benchmark import launch, measure, workloads
-from pychunk.cli import bench
+from pychunk.cli.shared.value_types import share_of
 
 PARENT = Path(pychunk.__file__).resolve().parents[1]
 
@@ -94,7 +94,7 @@ def test_errors_say_what_to_do(
 
 @pytest.mark.parametrize(("text", "share"), [("10%", 0.1), ("0.1", 0.1), (" 7.5 % ", 0.075)])
 def test_percentages(text: str, share: float) -> None:
-    assert math.isclose(bench._share(text), share)
+    assert math.isclose(share_of("--max-regression", text, most=10), share)
 
 
 def test_listing() -> None:

@@ -22,7 +22,7 @@ from pychunk.cli.main import app
 def test_the_list_of_commands_is_whole_at_80_columns() -> None:
     listed = invoke(["--help"], terminal_width=80).output.partition("Commands:")[2].strip().splitlines()
     assert listed[0].split()[0] == "segment"
-    assert len(listed) == 13  # one line each
+    assert len(listed) == 14  # one line each
     assert not [line for line in listed if line.endswith("...")]
 
 

@@ -50,6 +50,29 @@ def read_quickly(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
+def share_of(flag: str, text: str, *, most: float, or_none: bool = False) -> float:
+    """Return a share from its text, for example 0.1 from ``10%`` or ``0.1``.
+
+    Args:
+        flag: The option, which the error names.
+        text: The value of the option.
+        most: Shares must be below this number.
+        or_none: Whether 0 is a share.
+
+    Example:
+        >>> share_of("--max-regression", "10%", most=10), share_of("--fail-over", "0", most=1, or_none=True)
+        (0.1, 0.0)
+    """
+    number, sign, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if sign else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not (0 < share < most or (or_none and share == 0)):
+        raise ValueError(f"{flag} must be a percentage such as 10%, or a share such as 0.1; got {text!r}")
+    return share
+
+
 def _plain(kind: Any, value: Any, info: Any) -> Any:
     """Return a value as ``kind``, or :data:`_NOTHING` if only Typer can read it."""
     if info.parser is not None or getattr(info, "click_type", None) is not None:

@@ -92,6 +92,12 @@ def test_a_file_of_chunks_is_added_and_augmented(folder: Path, tmp_path: Path) -
     assert pychunk.augment(table, "head")["context"] == pychunk.augment(now, "head").table["context"]
 
 
+def test_a_file_of_chunks_is_compared(folder: Path) -> None:
+    found = pychunk.diff(pq.read_table(folder / "chunks.parquet"), chunks_of_now())
+    assert found.counts == {"kept": 4, "moved": 0, "added": 0, "removed": 0}
+    assert any(note.startswith("pychunk: 0.1.0 in the old chunks, ") for note in found.notes)
+
+
 def test_a_hierarchy_is_read(folder: Path) -> None:
     found = Hierarchy.from_arrow(pq.read_table(folder / "levels.parquet"))
     now = pychunk.segment_levels(TEXTS, ["sentence", "document"], ids=["a", "b"])
