@@ -340,7 +340,7 @@ def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError
     """
     if isinstance(values, list):
         try:
-            if all(map(_is_str, values)):
+            if all(issubclass(kind, str) for kind in set(map(type, values))):
                 found = few_strings(values, pa.large_string())
                 return pa.array(values, pa.large_string()) if found is None else found
         except UnicodeEncodeError:
@@ -366,10 +366,6 @@ def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError
             [b"" if row in rows else value for row, value in enumerate(array.to_pylist())], pa.large_binary()
         ).cast(pa.large_string())
     return text
-
-
-def _is_str(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _view_as_text(array: pa.LargeBinaryArray) -> pa.LargeStringArray:

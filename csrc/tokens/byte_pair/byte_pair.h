@@ -9,7 +9,7 @@
 //   7 ms   the merges of those that no earlier text had, 260 ns each: 31,000 if the cache is empty, and still 25,000
 //          after 4 MB of other articles, because most of them are names
 // The scan and the look-ups alone would allow 230 MB/s, which a second reading of the same text reaches. The rates of
-// bench/peers/tokenizers.py are 148 MB/s with offsets, 156 with ids and 162 for counts with an empty cache, and 159,
+// bench/peers/tokenization.py are 148 MB/s with offsets, 156 with ids and 162 for counts with an empty cache, and 159,
 // 168 and 177 after other text.
 //
 // What was tried: merging words one after the other (10 % slower in all: each merge waits for memory), 8 words at once
