@@ -36,8 +36,8 @@ def methods(
         console.print()
     console.print(
         "On the command line, write -m METHOD:OPTION=VALUE,OPTION=VALUE. All methods take --max-tokens, --min-tokens, "
-        "--overlap, --keep-together and --vectors. Without -m, pychunk cuts Markdown, HTML and PDF by structure. It "
-        "cuts other documents by topic:size=150 into chunks of 64 to 200 tokens."
+        "--overlap, --tokenizer, --keep-together and --vectors. Without -m, pychunk cuts Markdown, HTML and PDF by "
+        "structure. It cuts other documents by topic:size=150 into chunks of 64 to 200 tokens."
     )
 
 

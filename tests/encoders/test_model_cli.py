@@ -43,7 +43,7 @@ def test_get_from_a_folder(minilm_source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["model", "get", "nope"], "unknown model 'nope'"),
+        (["model", "get", "nope"], "unknown model or vocabulary 'nope'; choose one of minilm, reranker"),
         (["model", "get", "minilm", "--from", "."], "config.json is missing"),
         (["export", "./absent", "-o", "x"], "no such directory"),
         (["export", ".", "-o", "x"], "config.json is missing"),
