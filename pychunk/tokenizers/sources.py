@@ -29,7 +29,7 @@ ENCODINGS = {
     "gpt2": "gpt2",
 }
 #: The files that may hold the tokenizer in a model's folder, the best first.
-FILES = ("tokenizer.json", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model", "vocab.txt")
+FILES = ("tokenizer.json", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model", "vocab.txt", "vocab.bpe")
 
 AnyTokenizer = BytePairTokenizer | SentencePieceTokenizer | WordPieceTokenizer | LibraryTokenizer | FunctionTokenizer
 
@@ -139,6 +139,8 @@ def _loaded(path: Path, time: int, size: int) -> AnyTokenizer:
         return WordPieceTokenizer(path)
     if path.suffix == ".model":
         return load_sentencepiece(path)
+    if path.suffix == ".bpe":
+        return tokenizer_json.load_byte_pair(tokenizer_json.read_merges(path))
     name = path.name.partition(".")[0]
     if ".tiktoken" in path.suffixes:
         if name not in ENCODINGS:
@@ -148,8 +150,8 @@ def _loaded(path: Path, time: int, size: int) -> AnyTokenizer:
             )
         return load_ranks(path, ENCODINGS[name], name)
     raise ValueError(
-        f"{path} must be a tokenizer.json, a .model of sentencepiece, a .tiktoken file or a vocab.txt; got the ending "
-        f"{path.suffix!r}"
+        f"{path} must be a tokenizer.json, a .model of sentencepiece, a .tiktoken file, a vocab.txt or a vocab.bpe; "
+        f"got the ending {path.suffix!r}"
     )
 
 

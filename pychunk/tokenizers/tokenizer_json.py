@@ -66,6 +66,30 @@ def read(path: Path) -> TokenizerFile:
     return parse(data, path)
 
 
+def read_merges(path: Path) -> TokenizerFile:
+    """Read the ``vocab.bpe`` of GPT-2: a line that names the version, then the merges, each of two tokens.
+
+    Token 0 to 255 are the bytes, in the order of their characters, and each merge makes the next token.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be merges in UTF-8 ({error}). Get the file again") from None
+    merges = [line.split(" ") for line in lines[1:] if line]
+    tokens = [*sorted(_alphabet()), *map("".join, merges)]
+    vocab = {token: number for number, token in enumerate(tokens)}
+    end = {"id": len(vocab), "content": "<|endoftext|>", "special": True}
+    data = {
+        "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "added_tokens": [end],
+    }
+    return parse(data, path)
+
+
 def parse(data: Any, path: Path) -> TokenizerFile:
     """Return the parts of the content of a ``tokenizer.json``, and check their types.
 

@@ -13,7 +13,7 @@ from test_byte_pair import TEXTS, utf8, whole
 from vocabularies import TIKTOKEN, published_ranks, small_ranks
 
 from pychunk._engine.data.patterns import PATTERNS
-from pychunk.tokenizers import NotNativeError, tokenizer_json
+from pychunk.tokenizers import NotNativeError, sources, tokenizer_json
 from pychunk.tokenizers.byte_pair import BytePairTokenizer
 
 
@@ -182,6 +182,29 @@ def test_a_special_token_that_overlaps_another_is_not_native(tmp_path: Path, spe
     data["added_tokens"][1]["content"] = "<tool>"
     data["added_tokens"][0]["content"] = "<|end|>"
     assert tokenizer_json.load_byte_pair(write(tmp_path, data)).added_tokens == {"<tool>": 901}
+
+
+def test_a_vocab_bpe_is_the_tokenizer_of_its_merges(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    first: dict[str, tuple[str, str]] = {}  # of the splits of each token
+    for left, right in merges_of(small_ranks()):
+        first.setdefault(left + right, (left, right))
+    merges = list(first.values())
+    path = tmp_path / "vocab.bpe"
+    path.write_text("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in merges), encoding="utf-8")
+    found = sources.load(path)
+    vocab = {token: n for n, token in enumerate([*sorted(alphabet().values()), *first])}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab, merges))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    for text in ("Don't split naïve words: 12345  \n\n 中文 👍🏽", "the cat on the mat's", ""):
+        check_equal(found, made, text)
+    assert found.special_tokens == {"<|endoftext|>": len(vocab)}
+    path.write_text("#version: 0.2\na b\na bc\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vocab\.bpe: model\.merges must name tokens of model\.vocab; got 'bc' at 1"):
+        sources.load(path)
+    path.write_bytes(b"#version: 0.2\n\xff")
+    with pytest.raises(ValueError, match=r"vocab\.bpe must be merges in UTF-8"):
+        sources.load(path)
 
 
 def test_nfc_is_native_for_texts_that_are_in_nfc(tmp_path: Path) -> None:
