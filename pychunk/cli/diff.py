@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from .._engine.arrow import with_current_names
 from .._util.counting import counted
@@ -18,6 +21,9 @@ from .._util.reprs import quoted
 from .._util.urls import hidden
 from ..chunks.differences import CHANGES, NEEDED, Differences, facts_of
 from ..chunks.differences import diff as differences
+from ..chunks.text_ids import with_text_ids
+from ..index.index import Index
+from ..index.search.hits import Hit
 from ..io import open_source, writers
 from .shared.batches import refuse
 from .shared.console import say
@@ -33,6 +39,8 @@ pychunk diff chunks.parquet new.parquet -o changes.parquet
 
 pychunk diff chunks.jsonl new.jsonl --fail-over 5%
 
+pychunk diff chunks.parquet new.parquet -q questions.txt
+
 OLD and NEW are files that `pychunk segment -o` wrote, or folders that `pychunk ingest` wrote. A chunk is kept if its
 text_id is in both: the id of its document, its text, and its number among equal texts of the document. It has moved if
 its text is at another place in the order of its document, or in another document.
@@ -41,6 +49,8 @@ The exit status is 1 if more chunks changed than --fail-over allows, 2 after an 
 
 #: The number of documents that the summary lists.
 LISTED = 5
+#: The number of hits of a question that are compared.
+HITS = 5
 _OUTPUT = (
     f"File to write the changes to, chunk by chunk ({', '.join(writers.KNOWN)}), or - for JSON Lines on standard "
     "output; the summary then goes to standard error."
@@ -59,29 +69,44 @@ def diff(
             help="End with status 1 if more than this share of NEW was added or of OLD removed, such as 5% or 0.05.",
         ),
     ] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-q",
+            "--question",
+            metavar="TEXT|FILE",
+            help=f"Question, or text file with one on each line, whose best {HITS} hits are compared; may be repeated.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare two files of chunks, and show how many were kept, moved, added and removed.
 
-    If they were made with other options, models or versions, a note names these first.
+    If they were made with other options, models or versions, a note names these first. With -q, the command searches
+    both files, by the static encoder and BM25, and shows which questions find other chunks.
     """
     with readable_errors("interrupted; nothing was written", inputs=[old, new]):
+        questions = _questions(question or [])
         limit = None if fail_over is None else share_of("--fail-over", fail_over, most=1, or_none=True)
         if output == "-" and as_json:
             raise ValueError("--json cannot be combined with -o -, because both write to standard output: name a file")
         if output not in (None, "-"):
             check_output(output, [old, new], overwrite=overwrite)
-        tables = _chunks(old), _chunks(new)
+        tables = _chunks(old, whole=bool(questions)), _chunks(new, whole=bool(questions))
         if note := _made_otherwise(*map(facts_of, tables)):
             say(f"note: {note}", "yellow")
         found = differences(*tables)
+        hits = _hits(tables, questions) if questions else []
         if output is not None:
             with writers.Writer(output) as writer:
                 writer.write(found.table)
         if as_json:
-            typer.echo(json.dumps(_facts(found, old, new, limit), indent=1, ensure_ascii=False, default=str))
+            facts = _facts(found, old, new, limit) | ({"questions": hits} if questions else {})
+            typer.echo(json.dumps(facts, indent=1, ensure_ascii=False, default=str))
         else:
-            _show(found, Console(stderr=output == "-", highlight=False, width=None if sys.stdout.isatty() else 120))
+            console = Console(stderr=output == "-", highlight=False, width=None if sys.stdout.isatty() else 120)
+            _show(found, console)
+            _show_hits(hits, console)
         over = limit is not None and found.changed > limit
         if limit is not None and over:
             say(f"{_share(found.changed)} of the chunks changed; --fail-over allows {_share(limit)}", "red")
@@ -89,21 +114,83 @@ def diff(
         raise typer.Exit(1)
 
 
-def _chunks(path: str) -> pa.Table:
+def _questions(given: list[str]) -> list[str]:
+    """Return the questions that the options name, each a question or a file with one on each line.
+
+    Raises:
+        ValueError: A question is blank, or a file has none.
+    """
+    found: list[str] = []
+    for each in given:
+        lines = [each]
+        if len(each) < 1000 and Path(each).is_file():
+            lines = [line for line in Path(each).read_text(encoding="utf-8").splitlines() if line.strip()]
+        if not "".join(lines).strip():
+            raise ValueError(f"-q needs a question, or a text file with one on each line; got {each!r:.200}")
+        found += lines
+    return found
+
+
+def _hits(tables: tuple[pa.Table, pa.Table], questions: list[str]) -> list[dict[str, Any]]:
+    """Search both tables for each question, and return the hits that only one of them finds.
+
+    Returns:
+        For each question: the number of hits that both find, and the hits that only the old or the new table finds.
+    """
+    both = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, table in zip(("old", "new"), tables, strict=True):
+            plain = table.drop_columns([each for each in ("vector", "sentences") if each in table.column_names])
+            with Index.create(Path(folder) / name, vectors="chunk") as made:
+                made.add(with_text_ids(plain))
+                made.save()
+                both.append(made.search(questions, HITS))
+    found = []
+    for question, old, new in zip(questions, *both, strict=True):
+        before, after = ({hit.text for hit in hits} for hits in (old, new))
+        lost = [_hit(hit) for hit in old if hit.text not in after]
+        gained = [_hit(hit) for hit in new if hit.text not in before]
+        found.append({"question": question, "kept": len(before & after), "lost": lost, "gained": gained})
+    return found
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    own = {"document_id": hit.document_id, "text_id": hit.text_id, "start": hit.start, "end": hit.end, "text": hit.text}
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def _show_hits(hits: list[dict[str, Any]], console: Console) -> None:
+    """Print the questions whose hits differ, with the best hit that each table alone finds."""
+    if not hits:
+        return
+    changed = [each for each in hits if each["lost"] or each["gained"]]
+    console.print(f"\nquestions whose best {HITS} hits changed: {len(changed)} of {len(hits)}")
+    for each in changed:
+        console.print(Text(f"  {quoted(each['question'], 90)}: {each['kept']} kept"))
+        for sign, name in (("-", "lost"), ("+", "gained")):
+            for hit in each[name][:1]:
+                more = f" (and {len(each[name]) - 1} more)" if len(each[name]) > 1 else ""
+                console.print(Text(f"    {sign} {quoted(hit['text'], 80)}{more}"))
+
+
+def _chunks(path: str, *, whole: bool) -> pa.Table:
     """Return the columns of a file of chunks, or of a folder of such files, that a comparison needs.
+
+    With ``whole``, all columns are returned, for an index.
 
     Raises:
         ValueError: A file holds no chunks.
     """
     parts = []
-    for whole in open_source(path, dead_letters=refuse).tables():
-        table = with_current_names(whole)
+    for stored in open_source(path, dead_letters=refuse).tables():
+        table = with_current_names(stored)
         if not set(NEEDED) <= set(table.column_names):
             raise ValueError(
                 f"{path} holds no chunks, because these have the columns {', '.join(NEEDED)}; its columns are "
-                f"{', '.join(whole.column_names)[:200]}: name a file that `pychunk segment -o` wrote"
+                f"{', '.join(stored.column_names)[:200]}: name a file that `pychunk segment -o` wrote"
             )
-        parts.append(table.select([name for name in (*NEEDED, "document_id", "text_id") if name in table.column_names]))
+        own = [name for name in (*NEEDED, "document_id", "text_id") if name in table.column_names]
+        parts.append(table if whole else table.select(own))
     if not parts:  # A file without rows has no tables.
         return pa.table({name: pa.array([], pa.string() if name == "text" else pa.int64()) for name in NEEDED})
     return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(parts[0].schema.metadata)

@@ -160,3 +160,28 @@ def test_errors_name_the_fault_and_the_remedy(
     pq.write_table(pa.table({"id": ["a"], "text": ["Cats purr."]}), "documents.parquet")
     done = invoke(["diff", *arguments])
     assert (done.exit_code, message in done.stderr) == (2, True), done.output
+
+
+def test_questions_show_which_hits_change(files: Path) -> None:
+    pytest.importorskip("faiss")
+    call = ["diff", str(files / "old.parquet"), str(files / "new.parquet")]
+    (files / "questions.txt").write_text("Do cats purr?\n\nWhat do stars burn?\n")
+    done = invoke([*call, "-q", str(files / "questions.txt"), "-q", "Does it rain?", "--json"])
+    assert done.exit_code == 0, done.output
+    found = {each.pop("question"): each for each in json.loads(done.stdout)["questions"]}
+    assert list(found) == ["Do cats purr?", "What do stars burn?", "Does it rain?"]
+    for each in found.values():  # all chunks are among the best five
+        assert each["kept"] == 3
+        assert [hit["text"] for hit in each["lost"]] == ["Stars burn hydrogen."]
+        assert [(hit["document_id"], hit["text"], hit["start"]) for hit in each["gained"]] == [("cats", "It rains.", 0)]
+    shown = invoke([*call, "-q", "Do cats purr?"]).stdout
+    assert "questions whose best 5 hits changed: 1 of 1" in shown
+    assert "- 'Stars burn hydrogen.'" in shown
+    assert "+ 'It rains.'" in shown
+    same = invoke(["diff", str(files / "old.parquet"), str(files / "old.jsonl"), "-q", "Do cats purr?"]).stdout
+    assert same.endswith("questions whose best 5 hits changed: 0 of 1\n")
+    (files / "empty.txt").write_text("\n")
+    for blank in (" ", str(files / "empty.txt")):
+        refused = invoke([*call, "-q", blank])
+        assert refused.exit_code == 2
+        assert "-q needs a question, or a text file with one on each line; got" in " ".join(refused.output.split())
