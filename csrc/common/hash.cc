@@ -66,11 +66,21 @@ Hash128 text_hash(const Hash128& document, const Hash128& text, int64_t number) 
 }
 
 void write_hex(const Hash128& hash, char* out) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  for (int i = 0; i < 16; ++i) {
-    out[i] = kDigits[hash.high >> (60 - 4 * i) & 15];
-    out[16 + i] = kDigits[hash.low >> (60 - 4 * i) & 15];
-  }
+  const auto write_eight = [](uint32_t value, char* to) {
+    // Each byte of x becomes a digit, the highest digit first.
+    uint64_t x = __builtin_bswap32(value);
+    x = (x | x << 16) & 0x0000ffff0000ffffu;
+    x = (x | x << 8) & 0x00ff00ff00ff00ffu;
+    x = (x >> 4 & 0x000f000f000f000fu) | (x & 0x000f000f000f000fu) << 8;
+    const uint64_t letters = (x + 0x0606060606060606u) >> 4 & 0x0101010101010101u;  // 1 for digits from a to f
+    x += 0x3030303030303030u + letters * ('a' - '0' - 10);
+    x = little_endian(x);
+    std::memcpy(to, &x, sizeof x);
+  };
+  write_eight(static_cast<uint32_t>(hash.high >> 32), out);
+  write_eight(static_cast<uint32_t>(hash.high), out + 8);
+  write_eight(static_cast<uint32_t>(hash.low >> 32), out + 16);
+  write_eight(static_cast<uint32_t>(hash.low), out + 24);
 }
 
 }  // namespace pychunk
