@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -129,12 +130,24 @@ def check_tokenizer(known: str | None, new: str | None) -> None:
     Raises:
         ValueError: The two differ, and neither is None.
     """
-    if known is None or new is None or known == new:
+    if known is None or new is None or _vocabulary(known) == _vocabulary(new):
         return
     raise ValueError(
         f"tokens of the index's chunks are counted by the tokenizer {known!r}, those of these chunks by {new!r}: "
         "segment with the same tokenizer=, or build a new index"
     )
+
+
+def _vocabulary(tokenizer: str) -> str:
+    """Return the name of a tokenizer from the hash of its vocabulary on, or the whole name if it has no hash."""
+    found = re.search(r":[0-9a-f]{16}(?![0-9a-f])", tokenizer)
+    return tokenizer if found is None else tokenizer[found.start() :]
+
+
+def counter_of(table: pa.Table) -> str | None:
+    """Return the name of the tokenizer that counted the tokens of a table; None if it is unknown, or none did."""
+    counted = "tokens" in table.column_names and table["tokens"].null_count < table.num_rows
+    return fingerprint(table, "tokenizer") if counted else None
 
 
 def is_late(table: pa.Table) -> bool:

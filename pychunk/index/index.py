@@ -465,8 +465,10 @@ class Index:
         layout, is_late = self._contents.layout, chunk_tables.is_late(table)
         if table.num_rows:
             chunk_tables.check_late(self._contents.late_chunking, is_late)
-        if documents is None and len(self):  # Digests include the tokenizer: with them, a run replaces all counts.
-            chunk_tables.check_tokenizer(self._contents.tokenizer, chunk_tables.fingerprint(table, "tokenizer"))
+        counter, known = chunk_tables.counter_of(table), self._contents.tokenizer
+        # Digests include the tokenizer: with them, a run replaces all counts.
+        if documents is None and counter != known and not self._replaces_all(table):
+            chunk_tables.check_tokenizer(known, counter)
         if self._encoder_name is not None and chunk_tables.lacks_vectors(table):
             table = chunk_tables.encode_chunks(
                 table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given
@@ -496,8 +498,15 @@ class Index:
         self._contents.pooling = pooling or self._contents.pooling
         if table.num_rows:
             self._contents.late_chunking = is_late
-            self._contents.tokenizer = chunk_tables.fingerprint(table, "tokenizer") or self._contents.tokenizer
+            self._contents.tokenizer = counter or self._contents.tokenizer
         return AddResult(int((~late).sum()), added=len(unique) - replaced, replaced=replaced)
+
+    def _replaces_all(self, table: pa.Table) -> bool:
+        """Return whether a table's documents replace all chunks of the index."""
+        if "document_id" not in table.column_names or "document_id" not in self.schema.names:
+            return not len(self)
+        replaced: int = self._contents.chunks_of(chunk_tables.keys(table).unique(), []).num_rows
+        return len(self) == replaced
 
     def _vectors_of_contexts(self, table: pa.Table) -> native.Added | None:
         """Return what contexts add to the vectors of chunks. Warn once if contexts cannot change vectors."""

@@ -101,6 +101,7 @@ class BytePairTokenizer(Additions):
         self.added_tokens, self.special_tokens = dict(added_tokens or {}), dict(special_tokens or {})
         self.normalized_tokens = dict(normalized_tokens or {})
         self.source: Any = None
+        self._library: Any = None
         self._vocabulary_hash = vocabulary.fingerprint()
         # The attributes that every tokenizer of an encoder has. No caller looks tokens up.
         self.vocabulary: list[str] = []
@@ -148,7 +149,7 @@ class BytePairTokenizer(Additions):
         found = copy(self)
         found.added_tokens = {**self.added_tokens, **{name: self.special_tokens[name] for name in chosen}}
         found._added = _finder(found.added_tokens)
-        found.source = None  # The package would not find the allowed tokens.
+        found.source = found._library = None  # The package would not find the allowed tokens.
         return found
 
     @property
@@ -167,7 +168,7 @@ class BytePairTokenizer(Additions):
         Returns:
             The tokens, and the bytes of each in ``text``, int64[t, 2].
         """
-        if self.nfc and self.source is not None and not self._is_normal(text):
+        if self.nfc and self.source is not None and not self._is_normal(text, bounds):
             return self._encode_with_library(text, bounds, threads)
         tokens, spans = self._run(text, bounds, True, True, threads)
         assert spans is not None
@@ -175,13 +176,14 @@ class BytePairTokenizer(Additions):
 
     def _encode_with_library(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int) -> tuple[Tokens, I64]:
         """Encode spans of which some are not in NFC: runs of these by the package ``tokenizers``, the others here."""
-        library = by_name("pychunk.tokenizers.library", "LibraryTokenizer")(self.source)
-        normal = np.array([self._is_normal(text[a:b]) for a, b in pairwise(bounds.tolist())])
+        if self._library is None:
+            self._library = by_name("pychunk.tokenizers.library", "LibraryTokenizer")(self.source)
+        normal = np.array([_is_nfc(text[a:b]) for a, b in pairwise(bounds.tolist())])
         borders = [0, *(np.flatnonzero(np.diff(normal)) + 1).tolist(), len(normal)]
         runs = []
         for first, last in pairwise(borders):
             begin, own = bounds[first], bounds[first : last + 1]
-            runner = self if normal[first] else library
+            runner = self if normal[first] else self._library
             tokens, spans = runner.encode(text[begin : own[-1]], own - begin, threads=threads)
             runs.append((tokens, spans + begin))
         counts = np.concatenate([tokens.counts for tokens, _ in runs])
@@ -195,7 +197,7 @@ class BytePairTokenizer(Additions):
 
     def count(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> I64:
         """Return the number of tokens of each span, int64[n]. This is faster than :meth:`tokens_of`."""
-        if self.nfc and not self._is_normal(text):
+        if self.nfc and not self._is_normal(text, bounds):
             return native.count_each(self, text, bounds)
         return self._run(text, bounds, False, False, threads)[0].counts
 
@@ -219,7 +221,7 @@ class BytePairTokenizer(Additions):
     def _run(
         self, text: npt.NDArray[np.uint8], bounds: I64, ids: bool, byte_spans: bool, threads: int
     ) -> tuple[Tokens, I64 | None]:
-        if self.nfc and not self._is_normal(text):
+        if self.nfc and not self._is_normal(text, bounds):
             raise NotNativeError(
                 f"{self.name} normalizes text to NFC, and this text is not in NFC: pass unicodedata.normalize('NFC', "
                 "text)"
@@ -251,8 +253,9 @@ class BytePairTokenizer(Additions):
         return Tokens(all_ids, own, np.diff(own)), all_spans
 
     @staticmethod
-    def _is_normal(text: npt.NDArray[np.uint8]) -> bool:
-        return unicodedata.is_normalized("NFC", text.tobytes().decode())
+    def _is_normal(text: npt.NDArray[np.uint8], bounds: I64) -> bool:
+        """Return whether each span of a text is in NFC. The whole text may not be, if a span begins with a mark."""
+        return _is_nfc(text) or all(_is_nfc(text[a:b]) for a, b in pairwise(bounds.tolist()))
 
     def _find_added(self, text: npt.NDArray[np.uint8], bounds: I64) -> list[tuple[int, int, int]]:
         """Return the added tokens in the spans as (begin, end, id), in increasing order."""
@@ -279,6 +282,10 @@ def _finder(added: Mapping[str, int]) -> tuple[re.Pattern[bytes], dict[bytes, in
         return None
     ids = {token.encode(): i for token, i in added.items()}
     return re.compile(b"|".join(re.escape(token) for token in sorted(ids, key=len, reverse=True))), ids
+
+
+def _is_nfc(text: npt.NDArray[np.uint8]) -> bool:
+    return unicodedata.is_normalized("NFC", text.tobytes().decode())
 
 
 def ranks_vocabulary(ranks: Iterable[tuple[bytes, int]]) -> Vocabulary:

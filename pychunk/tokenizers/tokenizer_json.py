@@ -78,7 +78,9 @@ def read_merges(path: Path) -> TokenizerFile:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be merges in UTF-8 ({error}). Get the file again") from None
-    merges = [line.split(" ") for line in lines[1:] if line]
+    merges = [line.split(" ") for line in lines if line and not line.startswith("#version")]
+    if not merges:
+        raise ValueError(f"{path} must hold merges, one pair of tokens on each line; got none. Get the file again")
     tokens = [*sorted(_alphabet()), *map("".join, merges)]
     vocab = {token: number for number, token in enumerate(tokens)}
     end = {"id": len(vocab), "content": "<|endoftext|>", "special": True}

@@ -127,16 +127,10 @@ def test_tokens_of_text_that_is_not_in_nfc_are_those_of_the_package(tmp_path: Pa
     path = written(tmp_path / "tokenizer.json", "qwen2", normalizer={"type": "NFC"})
     made = tokenizers.Tokenizer.from_file(str(path))
     made.encode_special_tokens = True
-    texts = [
-        "plain",
-        TEXT,
-        "re\u0301sume\u0301 e\u0301",
-        "",
-        "n\u0303 o\u0302 \u1100\u1161",
-        "café",
-        "\u0344 q\u0323\u0307 end",
-    ]
-    for batch in (texts, texts[::-1], texts[2:3], texts[:2]):
+    apart = ["re\u0301sume\u0301 e\u0301", "n\u0303 o\u0302 \u1100\u1161", "\u0344 q\u0323\u0307 end"]
+    texts = ["plain", TEXT, apart[0], "", apart[1], "café", apart[2]]
+    marked = ["e", "\u0301", "\u1100", "\u1161\u11a8", "e\u0301", "a", "\u0323"]  # in NFC one by one, but not together
+    for batch in (texts, texts[::-1], texts[2:3], texts[:2], marked, [*marked, *texts], [*apart, *marked, *apart]):
         for source in (path, made):
             for row, text in zip(pychunk.tokenize(batch, source).to_pylist(), batch, strict=True):
                 wanted = made.encode(text, add_special_tokens=False)

@@ -163,10 +163,24 @@ def test_an_index_refuses_counts_of_two_tokenizers(tmp_path: Path) -> None:
             index.add(chunks("words:2", "b"))
         assert index.ids() == ["a"]
         index.add(chunks("words:1", "b"))
+        index.add(pychunk.segment([""], "fixed", size=20, tokenizer=Tokenizer(words, "words:2"), ids=["c"]))  # no chunk
+        index.add(pychunk.segment(["Two."], "sentence", tokenizer=None, ids=["d"]))  # no counts
+        index.remove(["d"])
+        index.add(pychunk.segment([TEXT] * 2, "fixed", size=20, tokenizer=Tokenizer(words, "words:2"), ids=["a", "b"]))
         index.remove(["a", "b"])
-        index.add(chunks("words:2", "c"))  # no counts by the other tokenizer are left
+        index.add(chunks("words:3", "c"))  # no counts by the other tokenizer are left
         index.save()
-        assert index.info["tokenizer"] == "words:2"
+        assert index.info["tokenizer"] == "words:3"
+
+
+def test_a_tokenizer_of_another_name_and_the_same_vocabulary_is_the_same(tmp_path: Path) -> None:
+    with pychunk.Index.create(tmp_path / "index") as index:
+        for name, special in (("mine", 0), (None, 0), ("other", 0)):
+            tokenizer = Tokenizer(VOCABULARY, name, special)
+            index.add(pychunk.segment(TEXT, "fixed", size=20, tokenizer=tokenizer, ids=[str(name)]))
+        with pytest.raises(ValueError, match="counted by the tokenizer"):
+            index.add(pychunk.segment(TEXT, "fixed", size=20, tokenizer=Tokenizer(VOCABULARY, special=2), ids=["x"]))
+        assert index.ids() == ["mine", "None", "other"]
 
 
 def test_the_command_says_that_another_tokenizer_cuts_all_inputs_again(tmp_path: Path) -> None:

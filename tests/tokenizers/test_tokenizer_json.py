@@ -202,6 +202,9 @@ def test_a_vocab_bpe_is_the_tokenizer_of_its_merges(tmp_path: Path) -> None:
     path.write_text("#version: 0.2\na b\na bc\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"vocab\.bpe: model\.merges must name tokens of model\.vocab; got 'bc' at 1"):
         sources.load(path)
+    path.write_text("#version: 0.2\n")
+    with pytest.raises(ValueError, match=r"vocab\.bpe must hold merges, one pair of tokens on each line; got none"):
+        sources.load(path)
     path.write_bytes(b"#version: 0.2\n\xff")
     with pytest.raises(ValueError, match=r"vocab\.bpe must be merges in UTF-8"):
         sources.load(path)
