@@ -57,6 +57,10 @@ class Document : private RowMaker {
   // the first bytes of the pages: those that the caller passed, or else the bytes after each form feed.
   int64_t line_at(int64_t at);
   const std::vector<int64_t>& page_starts();
+  // Return the pairs of Inputs::lower_limits for this document.
+  std::span<const int64_t> lower_limits() const {
+    return inputs_->lower_limits.size() > 0 ? inputs_->lower_limits[row_] : std::span<const int64_t>{};
+  }
   bool has_given_pages() const { return inputs_->page_starts.size() > 0; }
   int64_t page_at(int64_t byte);  // counted from 1
   // Return whether a page that the caller passed begins between sentences s - 1 and s, outside blocks.

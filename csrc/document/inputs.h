@@ -71,8 +71,9 @@ struct Inputs {
   Texts summaries;                        // for pic, as text for the static encoder
   Matrix<const float> summary_vectors;    // or as vectors, one row for each document
   Ragged<int64_t> page_starts;            // the first bytes of pages
-  // For each document, the tokens for which the limits of its chunks leave room. Empty: none.
-  std::span<const int64_t> room;
+  // Lower limits for chunks that a counter finds too long, as pairs of (byte, tokens) by rising bytes: if the chunk
+  // from there on is cut, its pieces have at most so many tokens, up to the next pair.
+  Ragged<int64_t> lower_limits;
   GivenLayout layout;
   GivenCuts cuts;
 

@@ -1,6 +1,5 @@
 // The plan of a call to segment(): the method with its options, and the budget that every method shares.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -78,16 +77,6 @@ struct Plan {
 
   bool chunk_vectors = false;
   bool sentence_vectors = false;
-
-  // Return a plan whose limits in tokens leave room for tokens that are added to each chunk.
-  Plan with_room_for(int64_t added) const {
-    Plan out = *this;
-    if (size > 0 && unit == Unit::kTokens) out.size -= added;
-    if (!method->sized && unit != Unit::kTokens) return out;
-    if (max_tokens > 0) out.max_tokens -= added;
-    out.min_tokens = std::max<int64_t>(0, min_tokens - added);
-    return out;
-  }
 };
 
 }  // namespace pychunk

@@ -190,10 +190,7 @@ class Arguments {
     ragged(features_, "token_counts", "token_counts", in_.token_counts);
     ragged(features_, "pair_scores", "pair_scores", in_.pair_scores);
     ragged(features_, "page_starts", "page_starts", in_.page_starts);
-    if (!features_.attr("room").is_none()) {
-      in_.room = view(array<int64_t>(features_, "room"));
-      one_each(static_cast<int64_t>(in_.room.size()), "room");
-    }
+    ragged(features_, "lower_limits", "lower_limits", in_.lower_limits);
     take_layout();
     take_token_ids();
     rows(features_, "vectors", "sentence_vectors", in_.vectors);

@@ -314,7 +314,7 @@ class Chunker {
         if (document_.length(piece(inside.begin, inside.end), unit) <= limit) {
           finer.push_back(starts[p]);
         } else if (unit == Unit::kTokens && inputs_.counter != nullptr) {
-          cut_to(starts[p], end, limit, finer);
+          cut_to(starts[p], end, [limit](int64_t) { return limit; }, finer);
         } else {
           split_oversize(document_.text(), starts[p], end, unit, limit, inputs_.tokenizer, finer);
         }
@@ -349,7 +349,8 @@ class Chunker {
         span.last = out_.spans[i].last;
       }
       span.begin = std::max(span.begin, least);
-      if (fits(span.begin, span.end, limit)) {
+      const auto limit_at = [&](int64_t at) { return lower_limit(span.begin, at, span.end, limit); };
+      if (fits(span.begin, span.end, limit_at(span.begin))) {
         fitting.push_back(span);
       } else {
         // A chunk that is cut repeats nothing.
@@ -357,7 +358,7 @@ class Chunker {
         if (!fitting.empty()) begin = std::max(begin, std::min(fitting.back().end, span.end));
         if (trim(document_.text(), begin, span.end).empty()) continue;
         std::vector<int64_t> starts;
-        cut_to(begin, span.end, limit, starts);
+        cut_to(begin, span.end, limit_at, starts);
         for (size_t p = 0; p < starts.size(); ++p) {
           const int64_t end = p + 1 < starts.size() ? starts[p + 1] : span.end;
           const int64_t first = document_.sentence_at(starts[p]);
@@ -367,6 +368,23 @@ class Chunker {
       least = fitting.back().begin;
     }
     out_.spans = std::move(fitting);
+  }
+
+  // Return the limit of a piece that begins at `at`, of a chunk [first, end).
+  int64_t lower_limit(int64_t first, int64_t at, int64_t end, int64_t limit) const {
+    const std::span<const int64_t> pairs = document_.lower_limits();
+    if (pairs.empty()) return limit;
+    const int64_t from = trim(document_.text(), first, end).begin, to = trim(document_.text(), at, end).begin;
+    size_t low = 0, high = pairs.size() / 2;  // the pairs at `to` or before it
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (pairs[2 * middle] <= to) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low > 0 && pairs[2 * low - 2] >= from ? std::min(limit, pairs[2 * low - 1]) : limit;
   }
 
   // Return whether all sentences of a chunk lead to the next chunk, as headings do.
@@ -387,10 +405,13 @@ class Chunker {
   int64_t next_character(int64_t at) const { return at + decode_utf8(document_.text(), at).length; }
 
   // Append the starts of pieces of [begin, end) that fit, each as long as possible. A piece ends with a sentence that
-  // need not stay with the next one if possible, or else with any sentence, a word or a character.
-  void cut_to(int64_t begin, int64_t end, int64_t limit, std::vector<int64_t>& starts) {
+  // need not stay with the next one if possible, or else with any sentence, a word or a character. `limit_at` returns
+  // the limit of a piece by its beginning.
+  template <typename LimitAt>
+  void cut_to(int64_t begin, int64_t end, LimitAt limit_at, std::vector<int64_t>& starts) {
     while (begin < end) {
       starts.push_back(begin);
+      const int64_t limit = limit_at(begin);
       int64_t reach = begin;  // the search ends here, not far beyond what fits, so that the time is linear in the text
       for (int64_t window = 64 + 8 * std::min<int64_t>(limit, 1 << 20); reach < end; window *= 2) {
         reach = window < end - begin ? next_border(document_.text(), begin + window, end) : end;

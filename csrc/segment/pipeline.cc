@@ -18,12 +18,6 @@ namespace {
 
 void chunk_rows_of(const Inputs& inputs, int64_t i, Document& document, Chunking& chunking, Slabs& slabs,
                    ChunkBlock& out) {
-  if (!inputs.room.empty()) {
-    const Plan plan = inputs.plan->with_room_for(inputs.room[static_cast<size_t>(i)]);
-    Inputs own = inputs;
-    own.plan = &plan, own.room = {};
-    return chunk_rows_of(own, i, document, chunking, slabs, out);
-  }
   const Closing closing(document);
   document.open(inputs, i);
   const std::string_view id = inputs.ids.size() > 0 ? inputs.ids[i] : document.text();

@@ -1,8 +1,8 @@
 """Limits on the tokens of the text that ``chunk.render()`` returns.
 
 A chunk is read with the headings above it, the header of a table that it continues, and the marks around code. What
-these add depends on where the chunk begins, so it is known only after the cut. So a document of which a chunk is over
-the limit is cut again, with limits that leave room for what was missing. Vectors and scores are not computed again.
+these add depends on where the chunk begins, so it is known only after the cut. So chunks that are over the limit are
+cut again, into about equal parts; all others stay. Vectors and scores are not computed again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from .._engine.arrow import flat_text
 from .._engine.data.plan import Plan
+from .._engine.data.ragged import Ragged
 from .._engine.data.request import Request
+from .._util.counting import counted
 from ..features.model_features import CountingTokenizer
 from .batch import ChunkBatch, chunk_table
 
@@ -45,33 +47,65 @@ def fit(request: Request, cut: Callable[[Request], dict[str, Any]], tokenizer: C
     columns = cut(request)
     if "tokens" not in columns or "path" not in columns:
         return columns
-    limit, room = limit_of(request.plan), np.zeros(request.documents, np.int64)
+    limit, lower = limit_of(request.plan), _LowerLimits(request.documents)
     documents = columns["document_index"] - request.first_row
     tokens = _tokens(columns, request, tokenizer, np.ones(len(documents), np.bool_))
     while limit:
-        added = tokens - columns["tokens"]
-        over = tokens > limit
-        fixed = over & ((columns["end"] - columns["start"] == 1) | (added >= limit))
-        cuttable = over & ~fixed
-        if not cuttable.any():
-            _warn(columns, tokens, fixed, limit)
+        over = np.flatnonzero(tokens > limit)
+        changed = lower.add(documents[over], columns["start_byte"][over], columns["tokens"][over], tokens[over], limit)
+        if not len(changed):
+            _warn(columns, tokens, limit)
             break
-        wanted = room.copy()
-        at = documents[cuttable]
-        np.maximum.at(wanted, at, np.maximum(added[cuttable], room[at] + tokens[cuttable] - limit))
-        wanted = np.minimum(wanted, limit - 1)
-        again = wanted > room
-        if not again.any():
-            _warn(columns, tokens, over, limit)
-            break
-        kept, room = tokens[~again[documents]], wanted
-        columns = cut(request.with_(room=room))
+        again = np.zeros(request.documents, np.bool_)
+        again[changed] = True
+        kept = tokens[~again[documents]]
+        columns = cut(request.with_(lower_limits=lower.ragged()))
         documents = columns["document_index"] - request.first_row
         new = again[documents]
         tokens = _tokens(columns, request, tokenizer, new)
         tokens[~new] = kept
     columns["tokens"] = tokens
     return columns
+
+
+class _LowerLimits:
+    """The lower limits of a request's documents; see :class:`.Features`."""
+
+    def __init__(self, documents: int) -> None:
+        self._known: list[dict[int, int]] = [{} for _ in range(documents)]
+
+    def add(self, documents: I64, starts: I64, own: I64, tokens: I64, limit: int) -> I64:
+        """Add limits for chunks that are over the limit, and return the documents that get any.
+
+        A chunk gets none if its text can have no tokens, or if it stayed as it was under an earlier lower limit,
+        because it is a single character.
+
+        Args:
+            documents: The document of each chunk.
+            starts: Its first byte.
+            own: The tokens of its text.
+            tokens: The tokens of its rendered text.
+            limit: The most tokens of a rendered text.
+        """
+        changed = []
+        for document, start, size, whole in zip(
+            *(each.tolist() for each in (documents, starts, own, tokens)), strict=True
+        ):
+            room = limit - (whole - size)
+            if room < 1:
+                continue
+            parts = max(2, -(-size // room))
+            # A quarter more than an equal share, because parts end with sentences.
+            most = min(room, -(-size // parts) + size // (4 * parts))
+            if most < self._known[document].get(start, size):
+                self._known[document][start] = most
+                changed.append(document)
+        return np.array(changed, np.int64)
+
+    def ragged(self) -> Ragged:
+        """Return the limits as pairs (byte, tokens)."""
+        rows = [[number for pair in sorted(known.items()) for number in pair] for known in self._known]
+        return Ragged.of(rows, np.int64)
 
 
 def _tokens(columns: dict[str, Any], request: Request, tokenizer: CountingTokenizer, which: Any) -> I64:
@@ -84,14 +118,16 @@ def _tokens(columns: dict[str, Any], request: Request, tokenizer: CountingTokeni
     return found
 
 
-def _warn(columns: dict[str, Any], tokens: I64, over: npt.NDArray[np.bool_], limit: int) -> None:
+def _warn(columns: dict[str, Any], tokens: I64, limit: int) -> None:
     """Warn of the first chunk that stays over the limit."""
-    if not over.any():
+    over = np.flatnonzero(tokens > limit)
+    if not len(over):
         return
-    at = int(over.argmax())
+    at = over[0]
+    more = f" (and {counted(len(over) - 1, 'more chunk')})" if len(over) > 1 else ""
     warnings.warn(
-        f"document {columns['document_index'][at]}: {int(over.sum())} of its batch's chunks have more than {limit} "
-        f"tokens with the headings and headers that they are rendered with; the chunk at character "
-        f"{columns['start'][at]} has {tokens[at]}: raise the limit, or leave out render=True",
+        f"document {columns['document_index'][at]}: the chunk at character {columns['start'][at]}{more} has "
+        f"{counted(int(tokens[at]), 'token')} with the headings and headers that it is rendered with, and the limit is "
+        f"{limit}: raise the limit, or leave out render=True",
         stacklevel=2,
     )

@@ -21,8 +21,7 @@ from .._engine import native
 from .._engine.data.patterns import PATTERNS
 from .._engine.data.tokens import Tokens
 from .._util.lazy_imports import by_name
-from . import NotNativeError
-from .tokenizer import Additions
+from . import Additions, NotNativeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

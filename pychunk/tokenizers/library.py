@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._engine.data.tokens import Tokens
+from . import Additions
 from .spans import stripped
-from .tokenizer import Additions
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenCounter

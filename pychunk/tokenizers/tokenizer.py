@@ -6,13 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Additions:
-    """The tokens of a chunk in addition to those of its text. See :class:`Tokenizer`."""
-
-    special: int = 0
-    render: bool = False
-
-
 @dataclass(frozen=True)
 class Tokenizer:
     """A tokenizer for ``tokenizer=``, and what a model reads in addition to the text of a chunk.
@@ -28,8 +21,8 @@ class Tokenizer:
         special: The number of special tokens that the model adds to each text: 2 for BERT and XLM-R, 1 for Llama, 0
             for the embeddings of OpenAI.
         render: Whether the tokens of a chunk are those of ``chunk.render()``: the headings above its text, the header
-            of a table that it continues, and the marks that open and close code. A document is cut again if one of
-            its chunks is over the limit only with them.
+            of a table that it continues, and the marks that open and close code. A chunk that is over the limit only
+            with them is cut into about equal parts.
 
     Raises:
         ValueError: ``special`` is not a whole number of at least 0, the name is empty, or ``render`` is not a bool.

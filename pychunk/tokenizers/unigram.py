@@ -19,9 +19,8 @@ import numpy.typing as npt
 from .._engine import native
 from .._engine.data.pieces import NORMAL, RESERVED, PieceVocabulary
 from .._engine.data.tokens import Tokens
-from . import NotNativeError
+from . import Additions, NotNativeError
 from .sentencepiece_model import read_model
-from .tokenizer import Additions
 from .tokenizer_json import REMEDY
 
 if TYPE_CHECKING:

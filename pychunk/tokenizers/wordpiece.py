@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from .._engine import native
 from .._engine.data.tokens import Tokens
-from . import NotNativeError
-from .tokenizer import Additions
+from . import Additions, NotNativeError
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenTable

@@ -12,8 +12,6 @@ from command_line import invoke
 
 import pychunk
 from pychunk import Tokenizer
-from pychunk._engine import native
-from pychunk._engine.reference import engine as reference
 from pychunk.chunks.render_limits import limit_of
 
 WORDPIECE = Path(pychunk.__path__[0]) / "models" / "vocab.txt"
@@ -134,7 +132,7 @@ def test_sentence_vectors_are_computed_once() -> None:
 def test_a_path_longer_than_the_limit_is_said_and_nothing_is_lost() -> None:
     text = "# a heading with a great many words that nobody would ever read\n\n" + "Cats purr at night. " * 6
     parsed = pychunk.parse(text, "markdown")
-    with pytest.warns(UserWarning, match=r"^document 0: \d+ of its batch's chunks have more than 12 tokens with the"):
+    with pytest.warns(UserWarning, match=r"^document 0: the chunk at character \d+ .*has \d+ tokens with the headings"):
         found = pychunk.segment(parsed, "fixed", size=12, tokenizer=Tokenizer(WORDPIECE, render=True))
     assert "".join("".join(found.texts).split()) == "".join(text.split())
     with warnings.catch_warnings():
@@ -181,18 +179,38 @@ def test_the_limit_is_the_least_in_tokens(options: dict[str, Any], limit: int) -
     assert limit_of(pychunk.Segmenter(**options).plan) == limit
 
 
-@pytest.mark.parametrize("method", ["fixed", "recursive", "structure", "paragraph", "cluster"])
-def test_both_engines_leave_the_same_room(method: Any) -> None:
-    options: dict[str, Any] = {"size": 30} if method in ("fixed", "recursive") else {"max_tokens": 30}
-    made = pychunk.Segmenter(method, **options)
-    cutter, inputs = made.read(pychunk.parse(DOCUMENTS[:6], "markdown"))
-    ((request, _),) = cutter.requests(inputs)
-    whole = cutter.models.complete(request, native)
-    roomy = whole.with_(room=np.array([0, 5, 10, 0, 20, 29], np.int64))
-    found, expected = native.segment(roomy), reference.segment(roomy)
-    for name in ("document_index", "start", "end", "tokens"):
-        assert found[name].tolist() == expected[name].tolist(), name
-    plain = native.segment(whole)
-    lengths = [np.bincount(each["document_index"]).tolist() for each in (found, plain)]
-    assert lengths[0][0] == lengths[1][0]
-    assert lengths[0][4] > lengths[1][4]
+@pytest.mark.parametrize("words", [20, 29, 31, 40])
+def test_a_long_heading_cuts_only_its_own_section_shorter(words: int) -> None:
+    heading = " ".join(["cat"] * words)
+    text = (
+        f"# {heading}\n\nCats purr at night. They sleep by day.\n\n# Stars\n\n" + "The sun is a star of the sky. " * 100
+    )
+    parsed = pychunk.parse(text, "markdown")
+    plain = pychunk.segment(parsed, "structure", max_tokens=32, tokenizer=WORDPIECE)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = pychunk.segment(parsed, "structure", max_tokens=32, tokenizer=Tokenizer(WORDPIECE, render=True))
+    stars = [[chunk.text for chunk in chunks if chunk.path == ["Stars"]] for chunks in (plain, found)]
+    assert len(stars[0]) <= len(stars[1]) <= 1.5 * len(stars[0])
+    assert len(stars[1][-1]) > 10
+    assert bool(caught) == (max(found.table["tokens"].to_pylist()) > 32) == (words > 31)
+
+
+def test_many_chunks_over_the_limit_take_few_cuts() -> None:
+    rows = "".join(f"| value {n} of the row | {n} |\n" for n in range(3000))
+    header = "| the name of it in many words so that it is long | number |\n| --- | --- |\n"
+    made = pychunk.Segmenter("structure", max_tokens=60, tokenizer=Tokenizer(WORDPIECE, render=True))
+    calls, engine = [], made.engine
+
+    class Counted:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(engine, name)
+
+        def segment(self, request: Any) -> Any:
+            calls.append(request)
+            return engine.segment(request)
+
+    made.engine = Counted()  # type: ignore[assignment]
+    found = made(pychunk.parse(f"# Table\n\n{header}{rows}", "markdown"))
+    assert max(found.table["tokens"].to_pylist()) <= 60
+    assert len(calls) <= 5

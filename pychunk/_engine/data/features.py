@@ -47,7 +47,8 @@ class Features:
         page_starts: int64: the first byte of each page in its document, increasing.
         blocks: The blocks that parsers found in each document, with positions in bytes.
         removed: The spans that no chunk contains, with positions in bytes.
-        room: int64[k]: the tokens for which the limits of each document's chunks leave room.
+        lower_limits: int64 pairs (byte, tokens) by rising bytes, with the offsets in numbers: if a chunk that begins
+            there or later is cut because a counter finds it too long, its pieces have at most so many tokens.
         others: Further features of each document, by name, for methods in Python.
     """
 
@@ -64,7 +65,7 @@ class Features:
     page_starts: Ragged | None = None
     blocks: Blocks | None = None
     removed: RemovedSpans | None = None
-    room: I64 | None = None
+    lower_limits: Ragged | None = None
     others: Mapping[str, Ragged] = field(default_factory=dict)
 
     @property

@@ -38,8 +38,6 @@ class Document:
     def __init__(self, request: Request, row: int) -> None:
         self.request, self.row, self.plan = request, row, request.plan
         self.features = request.features
-        if self.features.room is not None:
-            self.plan = request.plan.with_room_for(int(self.features.room[row]))
         if request.counter is not None:
             raise ValueError(
                 "PYCHUNK_BACKEND=reference counts only the tokens of WordPiece encoders; got the tokenizer "
