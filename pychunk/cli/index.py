@@ -447,7 +447,9 @@ def _batches(
         check_once((path, open_source(path).files) for path in inputs)
         for path in inputs:
             for table in _whole_documents(path, merge=changes.merge):
-                if chunk_tables.fingerprint(table) != facts["encoder"]["fingerprint"]:
+                # The index encodes chunks without vectors, and keeps those of equal texts; it knows no --placement.
+                later = cutting.placement is None and chunk_tables.lacks_vectors(table)
+                if not later and chunk_tables.fingerprint(table) != facts["encoder"]["fingerprint"]:
                     table = chunk_tables.encode_chunks(table, encoder, vectors=vectors, placement=cutting.where)
                 if beside.augment:
                     from ..augmentation import augment  # imported here, as levels below, because few runs need it

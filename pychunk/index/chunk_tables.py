@@ -62,8 +62,8 @@ def _with_text_of_uuids(table: pa.Table) -> pa.Table:
     return table.set_column(at, "document_id", ids).replace_schema_metadata({**(table.schema.metadata or {}), **marks})
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """Return the table without vectors, its columns cast to the types that ``segment`` uses."""
+def plain(table: pa.Table) -> pa.Table:
+    """Return the columns that an index stores of a table: without vectors, in the types that ``segment`` uses."""
     table = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     fields = []
     for field in table.schema:
@@ -72,7 +72,7 @@ def _plain(table: pa.Table) -> pa.Table:
         elif field.name in REQUIRED:
             field = pa.field(field.name, pa.int64())
         fields.append(field)
-    return table.cast(pa.schema(fields))
+    return proposition_column.marked(context_column.marked(table.cast(pa.schema(fields))))
 
 
 def fingerprint(table: pa.Table, of: str = "vector_encoder") -> str | None:
@@ -210,15 +210,15 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
             f"the chunks' vectors come from encoder {found!r}, those of the index from {encoder!r}: "
             f"{_remedy(layout, encoder)}, or create another index"
         )
-    plain = proposition_column.marked(context_column.marked(_plain(table)))
+    own = plain(table)
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
     if not layout.sentences:
-        return Rows(plain, pooled=pooled)
+        return Rows(own, pooled=pooled)
     lists = _one(table["sentences"])
     offsets = np.asarray(lists.offsets, np.int64)
     start, end, vector = lists.flatten().flatten()
     spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
-    return Rows(plain, offsets - offsets[0], spans, _matrix(vector, layout.dim, "sentence"), pooled)
+    return Rows(own, offsets - offsets[0], spans, _matrix(vector, layout.dim, "sentence"), pooled)
 
 
 def _remedy(layout: Layout, encoder: str) -> str:
@@ -390,10 +390,10 @@ def encode_chunks(chunks: Any, encoder: Any = None, *, vectors: str = "sentence"
     table = as_table(chunks)
     if vectors not in ("sentence", "chunk", "both"):
         raise ValueError(f"vectors must be one of 'sentence', 'chunk', 'both'; got {vectors!r:.80}")
-    plain = table.drop_columns([name for name in _VECTORS if name in table.column_names])
+    made = table.drop_columns([name for name in _VECTORS if name in table.column_names])
     if vectors != "sentence":
-        plain = _with_pooled(plain, encoder, options)
-    return plain if vectors == "chunk" else _with_sentences(plain, encoder, options)
+        made = _with_pooled(made, encoder, options)
+    return made if vectors == "chunk" else _with_sentences(made, encoder, options)
 
 
 def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any]) -> pa.Table:

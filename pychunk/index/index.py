@@ -23,7 +23,7 @@ from .._util.suggestions import with_replacements
 from ..defaults import CONTEXTS, SEARCH
 from ..encoders import registry
 from ..placement import Placement, PlacementLike
-from . import argument_checks, chunk_tables, context_vectors, creation, merge, proposition_vectors
+from . import argument_checks, chunk_tables, context_vectors, creation, kept_vectors, merge, proposition_vectors
 from .add_result import AddResult
 from .dense import token_coverage
 from .levels import level_selection as by_level
@@ -38,6 +38,7 @@ from .stages import Stages
 from .store.document_digests import Digests
 from .store.index_folder import SCHEMA, Store, Verify
 from .store.metadata_columns import columns_not_given, with_columns_of_before, with_metadata
+from .store.part import Rows
 from .writer import IndexWriter, steady
 
 if TYPE_CHECKING:
@@ -427,9 +428,10 @@ class Index:
 
         Args:
             chunks: The result of :func:`pychunk.segment`, or a chunk table that was read from a file. If the chunks
-                have no vectors, the index encodes each chunk by itself. With ``segment(..., vectors="sentence")``, the
-                index instead stores the sentence vectors of the segmentation. They need not be computed twice, and a
-                sentence that two chunks share was encoded as a whole.
+                have no vectors, the index encodes each chunk by itself. A chunk that replaces one with the same text,
+                context and propositions keeps its vectors, bit for bit, and is not encoded again. With
+                ``segment(..., vectors="sentence")``, the index instead stores the sentence vectors of the segmentation.
+                They need not be computed twice, and a sentence that two chunks share was encoded as a whole.
             metadata: Columns to filter by, in a mapping or a table, with one value for each document of the batch; or
                 names of columns of the chunk table. The index keeps all columns of the chunk table
                 (``segment(metadata_columns=...)``), whether or not you name them.
@@ -470,17 +472,11 @@ class Index:
         if documents is None and counter != known and not self._replaces_all(table):
             chunk_tables.check_tokenizer(known, counter)
         if self._encoder_name is not None and chunk_tables.lacks_vectors(table):
-            table = chunk_tables.encode_chunks(
-                table, self._encoder_name, vectors=layout.vectors, placement=self._placement_given
-            )
-        rows = chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"])
-        rows = rows.stored(layout.dtype, self._vectors_of_contexts(rows.table))
-        if self._encoder is not None:
-            rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
-            rows = proposition_vectors.with_propositions(
-                rows, self._encoder_name, self._encoder, placement=self._placement_given
-            )
-        pooling = chunk_tables.pooling(table) if self._contents.layout.pooled else None
+            rows = self._encoded(table)
+        else:
+            rows = self._as_stored(table)
+        self._warn_of_contexts(rows.table)
+        pooling = chunk_tables.pooling(table) if layout.pooled else None
         chunk_tables.check_pooling(self._contents.pooling, pooling)
         if table.num_rows == 0 and not documents:
             return AddResult()
@@ -508,18 +504,56 @@ class Index:
         replaced: int = self._contents.chunks_of(chunk_tables.keys(table).unique(), []).num_rows
         return len(self) == replaced
 
+    def _encoded(self, table: pa.Table) -> Rows:
+        """Return a table without vectors as rows in their stored form.
+
+        Chunks that replace equal ones keep their stored vectors, and only the others are encoded.
+        """
+        plain = chunk_tables.plain(table)
+        chunks, held = kept_vectors.kept(plain, self._contents.encoded_rows(chunk_tables.keys(table).unique()))
+        if held is not None and len(chunks) == table.num_rows:
+            return kept_vectors.joined(plain, [(chunks, held)])
+        new = np.ones(table.num_rows, np.bool_)
+        new[chunks] = False
+        made = chunk_tables.encode_chunks(
+            table if held is None else table.filter(pa.array(new)),
+            self._encoder_name,
+            vectors=self._contents.layout.vectors,
+            placement=self._placement_given,
+        )
+        rows = replace(self._as_stored(made), encoded_by=native.version)
+        if held is not None:
+            rows = kept_vectors.joined(plain, [(chunks, held), (np.flatnonzero(new), rows)])
+        return rows
+
+    def _as_stored(self, table: pa.Table) -> Rows:
+        """Return a table with vectors as rows in the form in which the index stores them."""
+        layout = self._contents.layout
+        rows = chunk_tables.rows_of(table, layout, self._store.manifest["encoder"]["fingerprint"])
+        rows = rows.stored(layout.dtype, self._vectors_of_contexts(rows.table))
+        if self._encoder is None:
+            return rows
+        rows = rows.without_vectors(token_coverage.unread(self._encoder, table["text"]))
+        return proposition_vectors.with_propositions(
+            rows, self._encoder_name, self._encoder, placement=self._placement_given
+        )
+
     def _vectors_of_contexts(self, table: pa.Table) -> native.Added | None:
-        """Return what contexts add to the vectors of chunks. Warn once if contexts cannot change vectors."""
+        """Return what contexts add to the vectors of chunks."""
+        weight = self._store.manifest.get("context_weight", 0.0)
+        if context_vectors.without_effect(self._contents.layout, self._encoder, weight) is not None:
+            return None
+        return context_vectors.of_chunks(
+            table, self._encoder_name, self._encoder, weight, placement=self._placement_given
+        )
+
+    def _warn_of_contexts(self, table: pa.Table) -> None:
+        """Warn once if chunks have contexts, and contexts cannot change the vectors of this index."""
         weight = self._store.manifest.get("context_weight", 0.0)
         said = context_vectors.without_effect(self._contents.layout, self._encoder, weight)
-        if said is None:
-            return context_vectors.of_chunks(
-                table, self._encoder_name, self._encoder, weight, placement=self._placement_given
-            )
-        if not self._warned_of_contexts and context_vectors.has_contexts(table):
+        if said is not None and not self._warned_of_contexts and context_vectors.has_contexts(table):
             self._warned_of_contexts = True
             warnings.warn(said, stacklevel=3)
-        return None
 
     def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
         """Remove documents by id, or single chunks by chunk id, and return the number of removed chunks.

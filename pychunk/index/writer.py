@@ -79,7 +79,7 @@ class IndexWriter:
         self.layout = Layout(manifest["vectors"], manifest["encoder"]["dim"], manifest["dtype"], analyzer)
         self._names = [part["name"] for part in manifest["parts"]]
         self._parts = [
-            Part.load(self.store.folder / name, self.layout, part["chunks"], self._blocks(name))
+            Part.load(self.store.folder / name, self.layout, part["chunks"], self._blocks(name), part.get("encoded_by"))
             for name, part in zip(self._names, manifest["parts"], strict=True)
         ]
         self._schema: pa.Schema | None = None
@@ -425,7 +425,7 @@ class IndexWriter:
             if writer.damaged:
                 self._lost = error
             raise
-        part = Part.load(writer.folder, self.layout, writer.chunks)
+        part = Part.load(writer.folder, self.layout, writer.chunks, encoded_by=writer.encoded_by)
         with uninterrupted():
             writer.release()
             self._names.append(writer.folder.name)
@@ -471,6 +471,27 @@ class IndexWriter:
             first += len(part)
         return pa.concat_tables(found, promote_options="permissive") if found else pa.table({"document_id": []})
 
+    def encoded_rows(self, keys: pa.Array) -> list[tuple[Part, npt.NDArray[np.int64]]]:
+        """Return the rows that chunks with ``keys`` will replace, as (part, numbers of its chunks).
+
+        Parts are left out if they hold vectors that came with their chunks, or that another version of pychunk made:
+        its sentences may end elsewhere, and a vector of such a part may not be the one that this version makes.
+        """
+        self._check_usable()
+        self._settle()
+        if not self._new_keys.isdisjoint(keys.to_pylist()):
+            self._finish_part()
+        own = [part.encoded_by == native.version for part in self._parts]
+        if not any(own):
+            return []
+        rows, first, found = self._marked(keys, None) & ~self.removed, 0, []
+        for part, is_own in zip(self._parts, own, strict=True):
+            chunks = np.flatnonzero(rows[first : first + len(part)])
+            if is_own and len(chunks):
+                found.append((part, chunks))
+            first += len(part)
+        return found
+
     def _keys_of(self, rows: npt.NDArray[np.bool_]) -> pa.Array:
         """Return the keys of rows, given as bool[rows], each key once."""
         first, found = 0, [pa.nulls(0, pa.large_string())]
@@ -483,7 +504,9 @@ class IndexWriter:
         return pa.concat_arrays(found).unique()
 
     def _part_facts(self, name: str) -> dict[str, Any]:
-        return {"name": name, "chunks": len(self._parts[self._names.index(name)]), "files": self._files[name]}
+        part = self._parts[self._names.index(name)]
+        facts = {"name": name, "chunks": len(part), "files": self._files[name]}
+        return facts if part.encoded_by is None else {**facts, "encoded_by": part.encoded_by}
 
     def _save_vectors(self, generation: int, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Write a new file for each approximate index that has new rows.

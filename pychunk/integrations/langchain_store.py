@@ -18,7 +18,6 @@ except ImportError:
 from ..api import segment
 from ..chunks.batch import Chunk
 from ..defaults import SEARCH
-from ..index.chunk_tables import encode_chunks
 from ..index.index import Index
 from ..index.options import Ranking
 from ..index.search.hits import Hit
@@ -118,9 +117,8 @@ class PychunkVectorStore(VectorStore):
         if blank:
             raise ValueError(f"text {blank[0]} is blank: there is nothing in it to find: leave it out")
         plain = segment(texts, "fixed", ids=ids, size=1 << 40, unit="characters", keep_together=False)
-        chunks = encode_chunks(plain.table, facts["encoder"]["name"], vectors=facts["vectors"])
         names = dict.fromkeys(name for own in metadatas for name in own)
-        self.index.add(chunks, metadata={name: [own.get(name) for own in metadatas] for name in names} or None)
+        self.index.add(plain, metadata={name: [own.get(name) for own in metadatas] for name in names} or None)
         return ids
 
     def delete(self, ids: list[str] | None = None, **_: Any) -> bool:

@@ -42,12 +42,15 @@ class Indexing(Work):
             " ".join(f"Document {name} in version {version} has sentence {i}." for i in range(1 + (ord(name) % 4)))
             for name in names
         ]
+        if self.options.get("encoded"):  # the index encodes the chunks, and keeps the vector of the first one
+            texts = [f"Document {name} begins. {text}" for name, text in zip(names, texts, strict=True)]
         options: dict[str, Any] = {"ids": names, "placement": pychunk.Placement(threads=1)}
         chunks: Any
         if self.options.get("levels"):
             chunks = pychunk.segment_levels(texts, ["sentence", "document"], vectors="chunk", **options).chunks()
         else:
             vectors = "sentence" if self.options["vectors"] != "chunk" else "chunk"
+            vectors = None if self.options.get("encoded") else vectors
             chunks = pychunk.segment(texts, "sentence", vectors=vectors, **options)
         said = None
         if self.options.get("contexts") and version % 3:

@@ -60,6 +60,15 @@ def test_killed_at_any_write_contexts_that_were_saved_are_found_and_no_others(di
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", amounts(8, 100))
+def test_killed_at_any_write_vectors_are_kept_of_what_was_saved(disk: FailingDisk, kills: int) -> None:
+    script = [*SCRIPT[:2], *(["add", list("abcdefg")], ["save"]) * 2, *SCRIPT[2:]]
+    options = {"kind": "flat", "vectors": "sentence", "script": script, "encoded": True}
+    for i in range(kills):
+        disk.check(Case("index", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", amounts(4, 12))
 def test_killed_at_any_write_documents_have_all_their_levels_or_none(disk: FailingDisk, kills: int) -> None:
     options = {"kind": "flat", "vectors": "chunk", "script": SCRIPT, "levels": True}

@@ -127,7 +127,7 @@ _NEEDED: dict[str, Check] = {
     "chunks": _whole(),
     "sentences": _whole(),
     "removed": _whole(),
-    "parts": _list(_object({"name": _text, "chunks": _whole(), "files": _mapping(_FILE)})),
+    "parts": _list(_object({"name": _text, "chunks": _whole(), "files": _mapping(_FILE)}, {"encoded_by": _text})),
     "stored": _mapping(_STORED, _one_of("sentences", "chunks")),
     "files": _mapping(_FILE),
 }

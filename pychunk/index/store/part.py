@@ -87,6 +87,8 @@ class Rows:
         sentences: The vectors of sentences, [m, dim]: unit vectors, or rows in the form in which a part stores them.
             None if the index does not store them.
         pooled: The vectors of chunks, [n, dim], in one of the same two forms. None if the index does not store them.
+        encoded_by: The version of pychunk with which the index encoded each chunk by itself. None if any of the vectors
+            came with the chunks, so that they may depend on more than the text of their chunk.
     """
 
     table: pa.Table
@@ -94,6 +96,7 @@ class Rows:
     spans: Spans | None = None
     sentences: Vectors | None = None
     pooled: Vectors | None = None
+    encoded_by: str | None = None
 
     def stored(self, dtype: str, added: native.Added | None = None) -> Rows:
         """Return the rows with vectors in the form in which a part stores them.
@@ -128,21 +131,22 @@ class Rows:
         table = self.table.slice(begin, end - begin)
         pooled = None if self.pooled is None else self.pooled[begin:end]
         if self.offsets is None or self.spans is None or self.sentences is None:
-            return Rows(table, pooled=pooled)
+            return replace(self, table=table, pooled=pooled)
         first, last = int(self.offsets[begin]), int(self.offsets[end])
         offsets = self.offsets[begin : end + 1] - first
-        return Rows(table, offsets, self.spans[first:last], self.sentences[first:last], pooled)
+        spans, sentences = self.spans[first:last], self.sentences[first:last]
+        return Rows(table, offsets, spans, sentences, pooled, self.encoded_by)
 
     def choose(self, chosen: I64) -> Rows:
         """Return the rows of chunks, given by number, in the order of ``chosen``."""
         table = self.table.take(pa.array(chosen))
         pooled = None if self.pooled is None else self.pooled[chosen]
         if self.offsets is None or self.spans is None or self.sentences is None:
-            return Rows(table, pooled=pooled)
+            return replace(self, table=table, pooled=pooled)
         sizes = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], sizes)
-        return Rows(table, offsets, self.spans[rows], self.sentences[rows], pooled)
+        return Rows(table, offsets, self.spans[rows], self.sentences[rows], pooled, self.encoded_by)
 
 
 class PartWriter:
@@ -153,6 +157,7 @@ class PartWriter:
 
     Attributes:
         chunks: The number of rows appended.
+        encoded_by: As in :class:`Rows`, for all rows appended. None if they differ.
         damaged: Whether an error occurred that another call cannot repair, so that the appended rows are lost.
     """
 
@@ -160,6 +165,7 @@ class PartWriter:
         folder.mkdir()
         self.folder, self.layout = folder, layout
         self.chunks = 0
+        self.encoded_by: str | None = None
         self.damaged = False
         self._offsets: list[I64] = [np.zeros(1, np.int64)]
         self._postings = PostingsBuilder(layout.analyzer) if layout.analyzer else None
@@ -204,6 +210,7 @@ class PartWriter:
             self._take(rows.table.schema, stored)
             if self._postings and counted is not None:
                 self._postings.add(counted)
+            self.encoded_by = rows.encoded_by if self.encoded_by == rows.encoded_by or not self.chunks else None
             self.chunks += rows.table.num_rows
             self.damaged = False
         self._drain()
@@ -240,7 +247,7 @@ class PartWriter:
     def _as_stored(self, rows: Rows) -> Rows:
         """Return rows with vectors and integers in the types in which the files store them."""
         kept = {name: getattr(rows, name) for name in ("sentences", "pooled") if getattr(self.layout, name)}
-        made = {name: int8_vectors.stored(vectors, self.layout.dtype) for name, vectors in kept.items()}
+        made: dict[str, Any] = {name: int8_vectors.stored(own, self.layout.dtype) for name, own in kept.items()}
         spans = rows.spans if self.layout.sentences else None
         if self._table is None:
             self._narrow = int32_columns.fitting(rows.table, spans)
@@ -296,11 +303,19 @@ class Part:
     postings: Postings | None
     blocks: Mapping[str, Blocks] = field(repr=False)
     source: Any = field(repr=False)  # This reference keeps the memory map open.
+    encoded_by: str | None = None
     # The columns that were checked, as pairs of the number of a record batch and a name.
     _checked: set[tuple[int, str]] = field(repr=False, default_factory=set)
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, chunks: int, blocks: Callable[[str], Blocks] | None = None) -> Part:
+    def load(
+        cls,
+        folder: Path,
+        layout: Layout,
+        chunks: int,
+        blocks: Callable[[str], Blocks] | None = None,
+        encoded_by: str | None = None,
+    ) -> Part:
         """Open the part in a folder.
 
         Args:
@@ -309,6 +324,7 @@ class Part:
             chunks: The expected number of chunks.
             blocks: A function that returns the blocks of a file by name. A block is checked when it is first read.
                 None: this process wrote the part, so it is not checked.
+            encoded_by: See :class:`PartWriter`.
 
         Raises:
             ValueError: The sizes of the files do not fit each other or ``chunks``, or a file has invalid values. The
@@ -349,6 +365,7 @@ class Part:
             Postings.load(folder, own) if layout.analyzer else None,
             own,
             source,
+            encoded_by,
         )
         if found.postings is not None:
             for name, held, wanted in found.postings.sizes(chunks):
@@ -489,7 +506,27 @@ class Part:
             self.spans if has else None,
             self.sentences if has else None,
             self.pooled if len(self.pooled) else None,
+            self.encoded_by,
         )
+
+    def vectors_of(self, chunks: I64) -> Rows:
+        """Check and return the vectors of chunks, given by number. The table has only the column ``start``."""
+        self.check(["start"])
+        offsets = self.offsets if len(self.offsets) else None
+        if offsets is not None:
+            sizes = offsets[chunks + 1] - offsets[chunks]
+            rows = np.arange(int(sizes.sum())) + np.repeat(offsets[chunks] - np.cumsum(sizes) + sizes, sizes)
+            self._check_rows(SPANS, self.spans, rows)
+            self._check_rows(SENTENCES, self.sentences, rows)
+        pooled = self.pooled if len(self.pooled) else None
+        if pooled is not None:
+            self._check_rows(POOLED, self.pooled, chunks)
+        spans, sentences = (None, None) if offsets is None else (self.spans, self.sentences)
+        return Rows(self.table.select(["start"]), offsets, spans, sentences, pooled, self.encoded_by).choose(chunks)
+
+    def _check_rows(self, name: str, array: npt.NDArray[Any], rows: I64) -> None:
+        if self.blocks and len(rows):
+            self.blocks[name].check_rows(rows, array.shape[1] * array.itemsize)
 
 
 def slices(rows: Rows, size: int) -> Iterable[Rows]:
