@@ -17,7 +17,7 @@ from rich.progress import TaskID
 from .._util.counting import counted
 from ..ingest import IngestError, Report, ingest
 from ..ingest.dead_letters import NAME as LETTERS
-from ..ingest.run import Progress
+from ..ingest.run import SHARD_BYTES, Progress
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from .llm import LLMOptions, LLMReport, with_llm
@@ -38,6 +38,8 @@ pychunk ingest enwiki-20240601-pages-articles.xml.bz2 -o wiki.chunks --reader wo
 pychunk ingest 2023.jsonl 2024.jsonl notes/ --ids id -o all.chunks
 
 pychunk ingest notes/ --kind text -m recursive:size=200,unit=words --vectors chunk -o notes.chunks
+
+pychunk ingest articles.parquet --column text --update -o wiki.chunks    (each night: cuts only what has changed)
 
 pychunk ingest articles.parquet --column text --sample 1000,seed=7 -o sample.chunks
 
@@ -75,10 +77,23 @@ def command(
             "Reads the source twice.",
         ),
     ] = None,
-    shard_size: Annotated[float, typer.Option(min=0.001, help="Megabytes of text in a shard.")] = 128.0,
-    compression: Annotated[str, typer.Option(help=f"Compression of the shards: {', '.join(COMPRESSIONS)}.")] = "none",
+    compression: Annotated[
+        str,
+        typer.Option(
+            metavar="CODEC[,shard_size=MB]",
+            help=f"Compression of the shards: {', '.join(COMPRESSIONS)}; megabytes of text in a shard (default: 128).",
+        ),
+    ] = "none",
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a stopped run, or start if there is none.")
+    ] = False,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update",
+            help="Also continue if the sources have changed: cut only new and changed documents, and list the chunks "
+            "that changed in _changes.parquet. Pass it from the first run on.",
+        ),
     ] = False,
     strict: Annotated[
         bool,
@@ -96,13 +111,19 @@ def command(
     run. It needs the same sources in the same order, because they number the documents. Threads and workers never
     change a byte of the output.
 
+    With --update, the sources may have changed since the last run, which must have had --update, too. OUTDIR gets the
+    bytes of a new run in one step.
+
     OUTDIR holds complete shards (part-000000.parquet ...) and two other files. _manifest.json lists the source, the
     options, the versions and the SHA-256 of every shard. _dead_letters.jsonl lists what could not be read, where, and
     why.
     """
     console = Console(stderr=True, quiet=True) if quiet else errors()
     stopped = f"interrupted; complete shards are kept in {output}: the same command with --resume continues"
+    if update:
+        stopped = f"interrupted; {output} is unchanged or complete: the same command continues"
     with readable_errors(stopped, inputs=reading.named(sources)):
+        codec, shard_size = _compression_of(compression)
         drawn, seed = (None, 0) if sample is None else _sample_of(sample)
         options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
         told = LLMReport(asking.client(options), console)
@@ -123,8 +144,9 @@ def command(
                     sample=drawn,
                     seed=seed,
                     shard_bytes=round(shard_size * 1e6),
-                    compression=compression,
+                    compression=codec,
                     resume=resume,
+                    update=update,
                     strict=strict,
                     progress=_shown(bar, bar.add_task("", total=1.0, rate="")),
                     **options,
@@ -178,6 +200,10 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
         )
     if report.letters:
         tell(f"{counted(report.letters, 'dead letter')}, listed in {report.folder / LETTERS}", "yellow")
+    if report.changes:
+        cut = counted(report.documents - report.kept, "document")
+        listed = ", ".join(f"{count:,} {change}" for change, count in report.changes.items())
+        tell(f"{cut} cut, {report.kept:,} unchanged; chunks of documents that changed: {listed}")
     documents, chunks = counted(report.documents, "document"), counted(report.chunks, "chunk")
     documents += f" ({report.blank:,} without text)" if report.blank else ""
     totals = f"{documents}, {chunks}, {sized(report.text_bytes)} of text"
@@ -188,6 +214,24 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
     rate = rate_in(report.new_text_bytes, report.seconds)
     shards = f"{counted(report.shards, 'shard')} ({report.new_shards} new)"
     tell(f"{totals}, {rate}, {counted(report.letters, 'failure')}{unread}, {shards}: {report.folder}")
+
+
+def _compression_of(text: str) -> tuple[str, float]:
+    """Return the codec and the megabytes of text in a shard that ``--compression`` names.
+
+    Raises:
+        ValueError: The text is not a codec, or a codec and a size of at least 0.001.
+
+    >>> _compression_of("zstd,shard_size=64"), _compression_of("none")
+    (('zstd', 64.0), ('none', 128.0))
+    """
+    found = re.fullmatch(rf"({'|'.join(COMPRESSIONS)})(?:,shard_size=(\d+(?:\.\d+)?))?", text)
+    if found is None or float(found[2] or 1) < 0.001:
+        raise ValueError(
+            f"--compression must be one of {', '.join(COMPRESSIONS)}, or one with the megabytes of a shard (at least "
+            f"0.001), zstd,shard_size=64; got {text!r:.80}"
+        )
+    return found[1], float(found[2] or SHARD_BYTES / 1e6)
 
 
 def _sample_of(text: str) -> tuple[int, int]:

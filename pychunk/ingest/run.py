@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,6 @@ import numpy as np
 from .._util.counting import counted
 from .._util.pipeline import Pipeline
 from .._util.urls import named, parameters
-from ..chunks.batch import ChunkBatch
 from ..inputs.document_columns import DocumentColumns, arguments_of, columns_by_role, wanted_columns
 from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, Source, open_source
@@ -26,8 +26,10 @@ from ..io.markup import Markup
 from ..placement import Placement, PlacementLike
 from ..segmenter import Segmenter
 from . import dead_letters, empty_tables, run_facts
+from . import update as updates
 from .empty_tables import columns_of
-from .run_folder import BESIDE, LOCK, Lock, strangers, sweep
+from .former_run import SCHEMA, FormerRun
+from .run_folder import BESIDE, CHANGES, DIGESTS, LOCK, Lock, strangers, sweep
 from .run_manifest import NAME, Manifest, Shard, told
 from .run_report import Report
 from .sample import Sample, sample_of
@@ -67,6 +69,7 @@ def ingest(
     shard_bytes: int = SHARD_BYTES,
     compression: str = "none",
     resume: bool = False,
+    update: bool = False,
     strict: bool = False,
     workers: int = 1,
     placement: PlacementLike | None = None,
@@ -82,6 +85,7 @@ def ingest(
     - ``_manifest.json``: the source, the options, the versions, and every shard with its SHA-256.
     - ``_dead_letters.jsonl``: the inputs that could not be read, with the reasons.
     - ``_lock``: the lock of the run.
+    - ``_changes.parquet``: the chunks that the last update changed.
 
     Args:
         source: A file, a folder or a URL, or several of them, which are read in this order. ``pychunk.io.open_source``
@@ -111,6 +115,11 @@ def ingest(
             as before, in the same order, because the order numbers the documents. If there is no run to continue, a new
             run begins. If the method asks an LLM, the client's cache holds the answers received so far, so they are not
             requested again.
+        update: Whether to bring the folder to the present state of the source, as ``resume`` does for the same state.
+            The first run must have been an update, too, because only updates store digests of the documents, in
+            ``_digests``. Documents with the same id, text and columns as before keep their chunks, and the others are
+            cut. The folder changes in one step, and has the rows of a new run. Until then, the update is written to
+            the folder ``.NAME.update`` next to it.
         strict: Whether to write a dead letter also for each file in a folder that is not read, because its kind is
             unknown or not the requested kind.
         workers: The number of processes that clean wiki text or parse PDFs.
@@ -123,14 +132,15 @@ def ingest(
             the run reads everything, the client counts its requests, and nothing is written.
 
     Raises:
-        ValueError: The folder holds another run, or an unfinished run without ``resume``, or an option is wrong.
+        ValueError: The folder holds another run, or an unfinished run without ``resume``, or an option is wrong. Or, in
+            an update, two documents have the same id, or the source has no id of the last run.
         IngestError: The disk is full, or the source changed during the run, or the LLM cannot be asked any more. The
             last happens if a limit is reached, the endpoint is gone or the cache is locked. Complete shards are kept.
 
     >>> report = ingest("wiki.parquet", "wiki.chunks", resume=True)  # doctest: +SKIP
     """
     begun = time.perf_counter()
-    folder = Path(out)
+    folder = Path(out).resolve() if update else Path(out)
     sources = [os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)]
     sources = named(sources, parameters(hide_parameters))
     _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
@@ -176,6 +186,7 @@ def ingest(
         return _dry(opened, made, said, limit, None if sample is None else sample_of(opened, sample, seed), folder)
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
+    chosen |= {"update": True} if update else {}
     options |= run_facts.of_placement(where)
     report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
     report.seconds = time.perf_counter() - begun
@@ -198,23 +209,70 @@ def _written(
     types = opened.kept_types() if opened.metadata_columns else {}
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
-    folder.mkdir(parents=True, exist_ok=True)
-    with Lock(folder):
-        manifest = _manifest(folder, run_facts.of(opened, options, chosen, nothing[0]), resume)
-        report = Report(folder, ignored=opened.ignored)
+    facts = run_facts.of(opened, options, chosen, nothing[0])
+    columns = empty_tables.empty_tables(nothing)
+    is_update = "update" in chosen
+    cutter = updates.Cutter(made, said, tuple(columns)) if is_update else None
+    if is_update:
+        columns[DIGESTS] = SCHEMA.empty_table()
+        updates.recover(folder)
+
+    @functools.cache
+    def drawn() -> Sample | None:
+        return None if chosen["sample"] is None else sample_of(opened, chosen["sample"], chosen["seed"])
+
+    def filled(place: Path, *, resume: bool) -> tuple[Report, Manifest]:
+        manifest = _manifest(place, facts, resume)
+        report = Report(place, ignored=opened.ignored)
         bad = _damage(report, manifest, resume)
-        report.removed = sweep(folder, {shard.name for shard in manifest.shards})
+        report.removed = sweep(place, {shard.name for shard in manifest.shards})
         report.did_nothing = manifest.complete and not bad
         if not report.did_nothing:
-            columns = empty_tables.empty_tables(nothing)
-            output = Output(folder, manifest, report, columns, chosen["shard_bytes"], chosen["compression"])
+            flag = "--update (update=True)" if is_update else "--resume (resume=True)"
+            output = Output(place, manifest, report, columns, chosen["shard_bytes"], chosen["compression"], flag)
             run = _Run(opened, made, said, output, chosen["limit"], progress)
-            run.sample = None if chosen["sample"] is None else sample_of(opened, chosen["sample"], chosen["seed"])
+            run.sample, run.cutter = drawn(), cutter
             run.finish(bad)
         _total(report, manifest)
         if manifest.complete:
             _tell_unread(report, manifest, opened if strict else None)
+        return report, manifest
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with Lock(folder):
+        before = Manifest.load(folder) if is_update else None
+        if cutter is None or before is None or not told(before.facts, facts):
+            if is_update:
+                updates.discard(folder, None)
+            return filled(folder, resume=resume or is_update)[0]
+        cutter.former = _former(folder, before, facts)
+        plan = updates.planned(opened, chosen["limit"], drawn(), cutter.former)
+        updates.discard(folder, facts)
+        place = updates.beside(folder)
+        place.mkdir(exist_ok=True)
+        with Lock(place):
+            report, manifest = filled(place, resume=True)
+            report.changes = updates.write_changes(place, manifest, plan, cutter.former)
+            updates.take_place(folder)
+        report.folder, report.kept, report.did_nothing = folder, plan.documents - len(plan.cut), False
     return report
+
+
+def _former(folder: Path, manifest: Manifest, now: dict[str, Any]) -> FormerRun:
+    """Return the run that an update replaces.
+
+    Raises:
+        ValueError: The run has other options or versions, or is damaged.
+    """
+    if different := updates.differ_in_more_than_files(manifest.facts, now):
+        raise ValueError(_of_another_run(folder, different))
+    if bad := damage(folder, manifest.shards, hashes=True):
+        shard, why = bad[0]
+        raise ValueError(
+            f"{folder / shard.name}{':' * why.startswith('its')} {why}, and an update takes over its chunks. Restore "
+            "it from a copy, or ingest into another folder"
+        )
+    return FormerRun(folder, manifest)
 
 
 def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
@@ -261,6 +319,7 @@ class _Run:
         self.source, self.made, self.said, self.output = source, made, said, output
         self.limit, self.progress = limit, progress
         self.sample: Sample | None = None
+        self.cutter: updates.Cutter | None = None
         self.repeats = DuplicateIds()
 
     def finish(self, bad: Sequence[Shard]) -> None:
@@ -310,19 +369,25 @@ class _Run:
         if part.table is None:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
+        if self.cutter is not None and self.repeats.found:
+            raise ValueError(f"{self.repeats.found}. An update finds documents by their ids: give each one of its own")
         try:
-            chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
+            if self.cutter is None:
+                chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
+                tables, errors = empty_tables.tables_of(chunks), chunks.errors
+            else:
+                tables, errors = self.cutter.cut(part)
         # Only the client of the LLM reads or writes during this call, so the error comes from it.
         except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
-        documents = np.asarray(chunks.table.column("document_index"))
+        documents = np.asarray(tables[""].column("document_index"))
         cut = np.count_nonzero(np.diff(documents)) + (len(documents) > 0)
         part = replace(part, blank=len(part.table) - int(cut))
-        return part.with_letters(self._noted(chunks)).without_table(), chunks
+        return part.with_letters(self._noted(errors)).without_table(), tables
 
-    def _noted(self, chunks: ChunkBatch) -> list[DeadLetter]:
+    def _noted(self, errors: Sequence[Any]) -> list[DeadLetter]:
         """Return a dead letter for each document that has a part for which the LLM gave no usable answer."""
-        notes = [each for each in chunks.errors if isinstance(each, PartialRowError)]
+        notes = [each for each in errors if isinstance(each, PartialRowError)]
         return [DeadLetter(self.source.path, f"document {row}", reason, partial=True) for row, reason in notes]
 
     def _settled(self, found: tuple[BatchPart | None, Any]) -> BatchPart | None:
@@ -409,7 +474,7 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     """Return the manifest of the folder if the run can be continued, else a new one."""
     manifest = Manifest.load(folder)
     if manifest is None:
-        others = strangers(folder, {LOCK, NAME, *BESIDE, dead_letters.NAME})
+        others = strangers(folder, {LOCK, NAME, CHANGES, *BESIDE, dead_letters.NAME})
         if others:
             raise ValueError(f"{folder} is not empty and holds no run (it contains {others[0]}). Choose another folder")
         manifest = Manifest(now)
@@ -418,17 +483,21 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
         manifest.save(folder)
         return manifest
     if different := told(manifest.facts, now):
-        more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
-        raise ValueError(
-            f"{folder} holds a different run: {'; '.join(different[:5])}{more}. Pass the same sources in the "
-            "same order with the same options and versions, or choose another folder"
-        )
+        raise ValueError(_of_another_run(folder, different))
     if not manifest.complete and not resume:
         raise ValueError(
             f"{folder} holds an unfinished run of {counted(len(manifest.shards), 'shard')}: go on with --resume "
             "(resume=True), or remove the folder"
         )
     return manifest
+
+
+def _of_another_run(folder: Path, different: Sequence[str]) -> str:
+    more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
+    return (
+        f"{folder} holds a different run: {'; '.join(different[:5])}{more}. Pass the same sources in the same order "
+        "with the same options and versions, or choose another folder"
+    )
 
 
 def _tell_unread(report: Report, manifest: Manifest, source: Source | None) -> None:

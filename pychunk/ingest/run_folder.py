@@ -16,7 +16,11 @@ LOCK = "_lock"
 #: The folders of the additional data sets: summaries and removed spans. Their shards have the same names as the shards
 #: of the chunks.
 SUMMARIES, REMOVED = "_summaries", "_removed"
-BESIDE = (SUMMARIES, REMOVED)
+#: The folder of the digests of the documents, by which an update finds those that have changed.
+DIGESTS = "_digests"
+BESIDE = (SUMMARIES, REMOVED, DIGESTS)
+#: The list of the chunks that the last update changed.
+CHANGES = "_changes.parquet"
 #: The beginning of the name of a file that is being written.
 ASIDE = "_writing-"
 _SHARD = re.compile(r"part-\d{6,}\.parquet")

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._util.durable_files import whole_file
 from .._util.reprs import whole_words
-from .run_folder import REMOVED, SUMMARIES, aside
+from .run_folder import DIGESTS, REMOVED, SUMMARIES, aside
 
 NAME = "_manifest.json"
 SCHEMA = 1
@@ -24,7 +24,7 @@ class Shard:
     ``first_read`` on. After ``limit`` and ``sample``, ``documents`` of them remain, numbered from ``first_document``.
     Of these, ``blank`` documents have no chunks. ``dropped`` is the number of wiki templates that were removed inside
     sentences. The dead letters of the shard are ``letter_bytes`` bytes of the file of dead letters from ``letters_at``
-    on. Summaries and removed spans, if the run writes any, are separate files.
+    on. Summaries, removed spans and digests, if the run writes any, are separate files.
     """
 
     name: str
@@ -48,12 +48,15 @@ class Shard:
     removed_sha256: str = ""
     blank: int = field(default=0, compare=False)  # Earlier manifests lack it.
     dropped: int = field(default=0, compare=False)
+    digests_bytes: int = 0
+    digests_sha256: str = ""
 
     def files(self, folder: Path) -> list[tuple[Path, int, str]]:
         """Return (path, bytes, SHA-256) of each file of the shard."""
         beside = (
             (folder / SUMMARIES / self.name, self.summaries_bytes, self.summaries_sha256),
             (folder / REMOVED / self.name, self.removed_bytes, self.removed_sha256),
+            (folder / DIGESTS / self.name, self.digests_bytes, self.digests_sha256),
         )
         return [(folder / self.name, self.bytes, self.sha256), *(file for file in beside if file[2])]
 

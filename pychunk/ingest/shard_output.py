@@ -10,12 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..chunks.batch import ChunkBatch
 from ..io import DeadLetter
 from . import dead_letters
 from .direct_file import DirectFile
-from .empty_tables import fitted, tables_of
-from .run_folder import REMOVED, SUMMARIES, settle, shard_name
+from .empty_tables import fitted
+from .run_folder import DIGESTS, REMOVED, SUMMARIES, settle, shard_name
 from .run_manifest import Manifest, Shard
 from .run_report import Report
 from .shards import ShardWriter
@@ -49,11 +48,12 @@ class Output:
         empty: dict[str, pa.Table],
         shard_bytes: int,
         compression: str,
+        flag: str = "--resume (resume=True)",
     ) -> None:
         self.folder, self.manifest, self.report = folder, manifest, report
         self._empty = empty  # One table without rows for each data set.
         self.sink_seconds = 0.0
-        self._shard_bytes, self._compression = shard_bytes, compression
+        self._shard_bytes, self._compression, self._flag = shard_bytes, compression, flag
         # The keys are the folders of the data sets below the run's folder, "" for the chunks.
         self._writers: dict[str, ShardWriter] = {}
         self._closing: list[dict[str, ShardWriter]] = []
@@ -71,19 +71,21 @@ class Output:
         self._letters: list[DeadLetter] = []
         self._text_bytes = self._blank = self._dropped = 0
 
-    def write(self, found: tuple[BatchPart | None, ChunkBatch | None]) -> tuple[BatchPart | None, ShardResult | None]:
+    def write(
+        self, found: tuple[BatchPart | None, dict[str, pa.Table] | None]
+    ) -> tuple[BatchPart | None, ShardResult | None]:
         """Add the chunks of a part, and return the part and the shard that ended before it, or None if none ended.
 
         If the part is None, the last shard ends. A full shard ends only when the next part comes. The last shard can
         therefore still take the dead letters that are reported after the last batch.
         """
-        part, chunks = found
+        part, given = found
         try:
             if part is None:
                 return None, self._close()
             closed = self._close() if self._is_full(part) else None
-            if chunks is not None:
-                tables = self._tables(chunks)
+            if given is not None:
+                tables = self._tables(given)
                 writers = self._opened(tables)
                 for name, table in tables.items():
                     writers[name].write(table, part.text_bytes)
@@ -130,9 +132,8 @@ class Output:
         more = part.table_rows is not None and self._wanted is None
         return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
-    def _tables(self, chunks: ChunkBatch) -> dict[str, pa.Table]:
+    def _tables(self, found: dict[str, pa.Table]) -> dict[str, pa.Table]:
         """Return the tables for the files of a shard, each with all columns that any document of the source has."""
-        found = tables_of(chunks)
         return {name: fitted(found.get(name, empty), empty) for name, empty in self._empty.items()}
 
     def _opened(self, tables: dict[str, pa.Table]) -> dict[str, ShardWriter]:
@@ -163,7 +164,7 @@ class Output:
         self.sink_seconds += sum(writer.sink.seconds for writer in writers.values())
         writer = writers[""]
         facts = {name: (each.sink.file.bytes, each.sink.sha256.hexdigest()) for name, each in writers.items()}
-        summaries, removed = (facts.get(name, (0, "")) for name in (SUMMARIES, REMOVED))
+        summaries, removed, digests = (facts.get(name, (0, "")) for name in (SUMMARIES, REMOVED, DIGESTS))
         lines = dead_letters.encoded(self._letters)
         begun, ended = self._at, self._end
         shard = Shard(
@@ -188,6 +189,8 @@ class Output:
             removed_sha256=removed[1],
             blank=self._blank,
             dropped=self._dropped,
+            digests_bytes=digests[0],
+            digests_sha256=digests[1],
         )
         if self._wanted is not None and shard != self._wanted:
             raise IngestError(_unlike(self._wanted, shard))
@@ -203,7 +206,7 @@ class Output:
         remedy = remedy or f"{causes.get(error.errno or 0, 'Fix the cause')}, then go on"
         return IngestError(
             f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} complete. {remedy} with "
-            "--resume (resume=True)"
+            f"{self._flag}"
         )
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from .._util.checksums import sha256
 from . import dead_letters
-from .run_folder import REMOVED, SUMMARIES
+from .run_folder import DIGESTS, REMOVED, SUMMARIES
 from .run_manifest import Shard
 
 #: The beginning of a message about a file of an additional data set.
-_BESIDE = {SUMMARIES: "its file of summaries ", REMOVED: "its file of removed spans "}
+_BESIDE = {SUMMARIES: "its file of summaries ", REMOVED: "its file of removed spans ", DIGESTS: "its file of digests "}
 
 
 def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple[Shard, str]]:

@@ -78,6 +78,7 @@ def test_advice_names_the_options_of_the_command_line() -> None:
 
 def test_every_flag_of_older_versions_and_other_tools_has_a_replacement() -> None:
     for flag, instead in INSTEAD.items():
-        said = " ".join(invoke(["segment", "a.txt", flag]).stderr.split())
+        command = "ingest" if instead.startswith("--compression") else "segment"
+        said = " ".join(invoke([command, "a.txt", flag]).stderr.split())
         assert f"No such option: {flag}; write {instead}" in said
     assert "; write" not in invoke(["search", "a.idx", "b", "--noise"]).stderr  # it has no --reader

@@ -25,10 +25,16 @@ from pychunk import Placement
 from .forks import done, forked
 from .injector import DISK
 from .work import Work
-from .work_files import Ingesting, Model, Segmenting
+from .work_files import Ingesting, Model, Segmenting, Updating
 from .work_index import Indexing
 
-KINDS: dict[str, type[Work]] = {"index": Indexing, "ingest": Ingesting, "model": Model, "segment": Segmenting}
+KINDS: dict[str, type[Work]] = {
+    "index": Indexing,
+    "ingest": Ingesting,
+    "model": Model,
+    "segment": Segmenting,
+    "update": Updating,
+}
 
 
 def differing(wanted: dict[str, bytes], found: dict[str, bytes]) -> str:

@@ -79,6 +79,59 @@ class Ingesting(Work):
         return state
 
 
+class Updating(Ingesting):
+    """The work of updating a run's folder to another state of its corpus."""
+
+    def prepare(self) -> None:
+        self._write(0)
+        self._ingest()
+        self._write(1)
+
+    def _documents(self, state: int) -> dict[str, str]:
+        """Return the corpus before or after: documents gain a sentence, come and go."""
+        names = range(5 * state, self.options["documents"] + 5 * state)
+        texts = {i: [f"Document {i} has sentence {j}, and no more." for j in range(1 + i * 7 % 40)] for i in names}
+        return {f"d{i}": " ".join([*own, *["It has one more."] * (state and i % 9 == 0)]) for i, own in texts.items()}
+
+    def _write(self, state: int) -> None:
+        rows = [json.dumps({"id": name, "text": text}) + "\n" for name, text in self._documents(state).items()]
+        self.source.write_text("".join(rows))
+        os.utime(self.source, (1 + state, 1 + state))  # the manifest holds it
+
+    def _ingest(self) -> Any:
+        from pychunk.ingest import ingest
+
+        options = {name: self.options[name] for name in ("shard_bytes", "vectors")}
+        where = Placement(threads=1)
+        out = self.folder / "out"
+        return ingest(self.source, out, columns={"text": "text"}, ids="id", update=True, placement=where, **options)
+
+    def check(self, possible: set[int] | None) -> int:
+        import pyarrow.parquet as pq
+
+        from pychunk.ingest.run_manifest import Manifest
+        from pychunk.ingest.verification import damage
+
+        out = self.folder / "out"
+        manifest = Manifest.load(out)
+        assert manifest is not None
+        assert manifest.complete
+        assert not damage(out, manifest.shards, hashes=True)
+        assert sorted(path.name for path in out.glob("part-*")) == [shard.name for shard in manifest.shards]
+        rows = [row for path in sorted(out.glob("part-*")) for row in pq.read_table(path).to_pylist()]
+        states = [self._documents(0), self._documents(1)]
+        last = {row["document_id"]: row["text"] for row in rows}
+        found = [
+            list(last) == list(own) and all(own[name].endswith(text.strip()) for name, text in last.items())
+            for own in states
+        ]
+        assert sum(found) == 1, f"neither the state before nor the one after: {found}"
+        assert (out / "_changes.parquet").exists() == found[1]
+        state = found.index(True)
+        assert possible is None or state in possible
+        return state
+
+
 class Model(Work):
     """The work of writing a model's folder over an older one, or over none."""
 

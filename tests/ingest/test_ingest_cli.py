@@ -24,7 +24,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     text = sentences(random.Random(2), 2000) * 50
     pq.write_table(pa.table({"id": [str(i) for i in range(20)], "text": [text] * 20}), path)
     command = [sys.executable, "-m", "pychunk", "ingest", str(path), "--column", "text", "-o", "out"]
-    command += ["--shard-size", "0.01"]  # a shard for each batch of 8 MB
+    command += ["--compression", "none,shard_size=0.01"]  # a shard for each batch of 8 MB
 
     def heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored if a shell runs the tests in the background
@@ -91,7 +91,10 @@ def test_a_dump_brings_its_titles(tmp_path: Path) -> None:
     [
         (["-"], "standard input cannot be read twice"),
         (["nope.parquet"], "no such file"),
-        (["in.parquet", "--compression", "best"], "compression must be one of none, lz4, zstd; got 'best'"),
+        (
+            ["in.parquet", "--compression", "best"],
+            "--compression must be one of none, lz4, zstd, or one with the megabytes of a shard",
+        ),
         (
             ["in.parquet", "--reader", "namespaces=x"],
             "--reader namespaces=x: write numbers with + between them, or all",
@@ -139,7 +142,16 @@ def test_a_folder_of_documents_and_a_table_says_how_to_leave_the_table_out(tmp_p
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     path = corpus(tmp_path / "in.parquet")
-    arguments = ["ingest", str(path), "--column", "text", "-o", str(tmp_path / "out"), "--shard-size", "0.02"]
+    arguments = [
+        "ingest",
+        str(path),
+        "--column",
+        "text",
+        "-o",
+        str(tmp_path / "out"),
+        "--compression",
+        "none,shard_size=0.02",
+    ]
     first = invoke(arguments)
     assert first.exit_code == 0, first.output
     assert "60 documents" in first.output

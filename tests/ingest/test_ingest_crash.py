@@ -137,7 +137,9 @@ def test_killed_over_pages_and_leaflets_the_bytes_are_the_same(data: Path, tmp_p
 
     def begin(out: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, str(script), "ingest", str(mixed), "-o", str(out), "--resume", "--quiet"]
-        return subprocess.Popen([*command, "--shard-size", "0.1", "--placement", "threads=2"], cwd=tmp_path)
+        return subprocess.Popen(
+            [*command, "--compression", "none,shard_size=0.1", "--placement", "threads=2"], cwd=tmp_path
+        )
 
     wanted = killed(begin, tmp_path, random.Random(17), kills)
     letters = [json.loads(line) for line in wanted["_dead_letters.jsonl"].splitlines()]
@@ -167,6 +169,30 @@ def test_killed_at_any_write_it_goes_on_to_the_same_bytes(
     for i in range(kills):
         calls = disk.check(Case("ingest", options, "kill", (i + 0.5) / kills, half=i % 2 == 0))
     assert calls > 40
+
+
+#: Shards of which each loses and gains rows.
+UPDATE: dict[str, Any] = {"documents": 120, "shard_bytes": 9000, "vectors": "chunk"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", amounts(10, 100))
+def test_killed_at_any_write_an_update_leaves_the_state_before_or_after_and_goes_on(
+    disk: FailingDisk, kills: int
+) -> None:
+    for i in range(kills):
+        calls = disk.check(Case("update", UPDATE, "kill", (i + 0.5) / kills, half=i % 2 == 0))
+    assert calls > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["full", "broken", "short", "interrupt"])
+@pytest.mark.parametrize("faults", amounts(4, 20))
+def test_a_failing_disk_and_ctrl_c_cost_an_update_nothing_but_the_time(
+    disk: FailingDisk, fault: str, faults: int
+) -> None:
+    for i in range(faults):
+        disk.check(Case("update", UPDATE, fault, (i + 0.5) / faults))
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ INSTEAD = {
     "--noise": "--reader noise=model, noise=rules or noise=off",
     "--noise-threshold": "--reader noise_threshold=NUMBER",
     "--links": "--reader links=text or links=inline",
+    "--shard-size": "--compression none,shard_size=MB",
     "--device": "--placement DEVICE, such as --placement cuda",
     "--threads": "--placement threads=N",
     "--runtime": "--placement runtime=NAME",
