@@ -5,6 +5,9 @@ propositions. A copy of their bytes is therefore what encoding the chunk again w
 the vectors of contexts added, and with zeros for texts that the encoder hardly knows. The codes of an approximate index
 are made from these bytes when it is saved, so they are never copied.
 
+A transformer, or an encoder of the caller's own, may give a text other last bits in a batch with other texts. The copy
+keeps the bits of the first time.
+
 Vectors that came with chunks are not reused. A sentence that two chunks share was encoded as a whole there, and late
 chunking reads the whole document.
 """
