@@ -92,6 +92,13 @@ def search(
     parents: Annotated[
         bool, typer.Option("--parents", help="Also return the chunks above each hit in the tree of headings.")
     ] = False,
+    distinct: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out each hit that has at least this share of its text, such as 0.9, in common with a better "
+            "hit; further hits take its place. 1 leaves out exact copies only."
+        ),
+    ] = None,
     document_weight: Annotated[
         float,
         typer.Option(
@@ -175,7 +182,7 @@ def search(
                 planner=plans,
                 min_score=min_score,
             ),
-            expansion=Expansion(int(expand) if expand.isdecimal() else cast(Any, expand), words, parents),
+            expansion=Expansion(int(expand) if expand.isdecimal() else cast(Any, expand), words, parents, distinct),
             stages=stages,
         )
         console = Console(highlight=False)

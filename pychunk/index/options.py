@@ -97,7 +97,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Expansion:
-    """The text around each hit that a search returns with it.
+    """The text that a search returns: the text around each hit, its budget, and whether hits may repeat each other.
 
     Attributes:
         by: A number: that many chunks of the same document on either side of the hit; in an index of levels, the chunks
@@ -110,11 +110,18 @@ class Expansion:
             budget goes first to the hits with the highest score for their length.
         parents: With ``"subtree"`` or ``"section"``: whether to return the chunks above each hit in the tree, too. A
             chunk above several hits comes only with the first of them.
+        distinct: The least share of common text, above 0 and at most 1, at which a hit is left out because it is a
+            near-copy of a better hit. Further hits take its place, so a search still returns ``k`` hits if the index
+            has enough. The share counts shingles (three consecutive words) of the texts of two hits: those in common,
+            divided by those of the longer text. Words are separated by white space; in scripts without spaces, each
+            character is one. At 1, only hits with the same words are left out. A reranker gets the hits that remain.
+            None: hits may repeat each other.
     """
 
     by: int | Literal["subtree", "section"] = 0
     max_words: int | None = None
     parents: bool = False
+    distinct: float | None = None
 
 
 @dataclass(frozen=True)
@@ -191,6 +198,7 @@ OF_SEARCH = {
     "expand": "pass expansion=, such as expansion=1 or expansion='section'",
     "words": "pass expansion=pychunk.index.Expansion(max_words=...)",
     "parents": "pass expansion=pychunk.index.Expansion('subtree', parents=True)",
+    "distinct": "pass expansion=pychunk.index.Expansion(distinct=...)",
     "rerank": _STAGES.format("Rerank"),
     "reranker": _STAGES.format("Rerank"),
     "depth": _STAGES.format("Rerank"),

@@ -13,7 +13,7 @@ from . import argument_checks
 from .levels import level_selection as by_level
 from .scoring.fusion import F32
 from .scoring.subqueries import Subquery
-from .search import expansion
+from .search import expansion, near_copies
 from .search.hits import DocumentHits, Hit, Hits, once
 from .search.queries import Queries
 from .search.search_options import SearchOptions
@@ -82,11 +82,7 @@ class Stages:
                 rewrite, texts, given, mode=own.mode, dim=dim, skip=own.rewrite_error == "skip"
             )
             probes = self.reader.filled(wanted, probes, ranking, searcher)
-        count = own.count
-        lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names, count), texts)
-        while own.merges and not self._fill(searcher, lists, count):
-            count *= 2
-            lists = fetch.hits(searcher, self._ranked(searcher, probes, allowed, names, count), texts)
+        lists = self._found(searcher, probes, allowed, names, texts)
         for row, reason in reasons.items():
             lists[row] = [replace(hit, scores={**hit.scores, "rewrite": reason}) for hit in lists[row]]
         if self.contents.uuids:
@@ -103,14 +99,41 @@ class Stages:
             )
         return Hits(Hits(hits) for hits in lists)
 
-    def _fill(self, searcher: Searcher, lists: list[list[Hit]], count: int) -> bool:
-        """Return whether the hits of each query have k regions that are not nested, or the index has no more hits."""
+    def _found(
+        self,
+        searcher: Searcher,
+        probes: Sequence[Sequence[Subquery]],
+        allowed: Any,
+        names: Sequence[str],
+        texts: Sequence[str],
+    ) -> list[list[Hit]]:
+        """Return the hits of each query, as many as it takes for k results.
+
+        Each query is ranked until it has enough, whatever queries are searched together with it.
+        """
         own = self.options
-        return all(
-            len(hits) < count
-            or expansion.needed(expansion.regions_of(searcher, hits, str(own.expand), own.parents), own.k) is not None
-            for hits in lists
-        )
+        found: list[list[Hit]] = [[] for _ in probes]
+        left, count = list(range(len(probes))), own.count
+        while left:
+            ranked = self._ranked(searcher, [probes[row] for row in left], allowed, names, count)
+            lists = fetch.hits(searcher, ranked, [texts[row] for row in left])
+            again = []
+            for row, hits in zip(left, lists, strict=True):
+                found[row] = hits if own.distinct is None else near_copies.without(hits, own.distinct)
+                if len(hits) >= count and not self._is_full(searcher, found[row]):
+                    again.append(row)
+                elif not own.merges:
+                    found[row] = found[row][: own.count]
+            left, count = again, 2 * count
+        return found
+
+    def _is_full(self, searcher: Searcher, hits: list[Hit]) -> bool:
+        """Return whether the hits of a query are enough for k results."""
+        own = self.options
+        if not own.merges:
+            return len(hits) >= own.count
+        regions = expansion.regions_of(searcher, hits, str(own.expand), own.parents)
+        return expansion.needed(regions, own.k) is not None
 
     def _ranked(
         self, searcher: Searcher, probes: Sequence[Sequence[Subquery]], allowed: Any, names: Sequence[str], count: int
@@ -118,7 +141,7 @@ class Stages:
         own = self.options
         if own.fusion == "levels":
             kept = own.where is None and own.ids is None
-            words = None if own.rerank or own.expand else own.words
+            words = None if own.rerank or own.expand or own.distinct else own.words
             return searcher.rank_across(
                 probes, count, own.ranking, allowed, own.threads, names=names, words=words, kept=kept
             )

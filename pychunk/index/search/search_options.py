@@ -33,6 +33,7 @@ class SearchOptions:
     expand: int | str = 0
     words: int | None = None
     parents: bool = False
+    distinct: float | None = None
     by_document: bool = False
     min_score: float | None = None
     threads: int | None = None
@@ -82,6 +83,7 @@ class SearchOptions:
             expand=around.by,
             words=around.max_words,
             parents=around.parents,
+            distinct=around.distinct,
             min_score=own.min_score,
             threads=threads,
             rewrite=None if rewrite is None else rewrite.by,
@@ -130,6 +132,10 @@ class SearchOptions:
             raise ValueError(f"expansion must be {ways} or a whole number of at least 0; got {self.expand!r:.80}")
         if self.words is not None:
             argument_checks.whole("max_words", self.words, 1)
+        if self.distinct is not None:
+            argument_checks.number("distinct", self.distinct, 0, 1)
+            if self.distinct == 0:
+                raise ValueError("distinct must be above 0, which every hit reaches; got 0: leave it out, or pass 0.9")
         if self.min_score is not None:
             argument_checks.number("min_score", self.min_score, -math.inf)
         if self.parents and not self.by_tree:
