@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .answers import answer
     from .augmentation import augment
     from .chunks.differences import diff as diff
+    from .duplicates import find_duplicates
     from .embedding import embed
     from .encoders.custom_encoder import Encoder
     from .index.index import Index
@@ -87,6 +88,7 @@ __all__ = [
     "count_tokens",
     "diff",
     "embed",
+    "find_duplicates",
     "parse",
     "read",
     "segment",
@@ -112,6 +114,7 @@ if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any
             "count_tokens": ".tokenization",
             "diff": ".chunks.differences",
             "embed": ".embedding",
+            "find_duplicates": ".duplicates",
             "parse": ".io.markup",
             "read": ".reader",
             "tokenize": ".tokenization",

@@ -225,6 +225,7 @@ PYBIND11_MODULE(_core, m) {
   bind_codes(m);
   bind_topic(m);
   bind_terms(m);
+  bind_duplicates(m);
   bind_levels(m);
   bind_tokens(m);
   bind_sentencepiece(m);

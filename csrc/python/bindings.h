@@ -53,6 +53,9 @@ inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
   return {reinterpret_cast<const char*>(text.data()), view(offsets)};
 }
 
+// Check that all texts are UTF-8, and that none begins or ends inside a character.
+void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets);
+
 // Return a Python object that keeps a buffer's memory alive.
 template <typename T>
 py::capsule owner_of(const Buffer<T>& buffer) {
@@ -133,6 +136,7 @@ void bind_scan(py::module_& m);
 void bind_codes(py::module_& m);
 void bind_topic(py::module_& m);
 void bind_terms(py::module_& m);
+void bind_duplicates(py::module_& m);
 void bind_levels(py::module_& m);
 void bind_tokens(py::module_& m);
 void bind_sentencepiece(py::module_& m);

@@ -13,11 +13,7 @@
 #include "text/utf8.h"
 
 namespace pychunk {
-namespace {
 
-using Rows32 = std::tuple<Array<int32_t>, Array<int32_t>, Array<int32_t>>;  // terms, counts, sizes
-
-// Check that all texts are UTF-8, and that none begins or ends inside a character.
 void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets) {
   const int64_t begin = offsets.front(), end = offsets.back();
   const int64_t bad = kernels().find_invalid_utf8(text.data() + begin, static_cast<size_t>(end - begin));
@@ -25,6 +21,10 @@ void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets) {
   for (const int64_t at : offsets)
     PYCHUNK_CHECK(at == end || !continues_character(text.data()[at]), "a text begins inside a character at byte ", at);
 }
+
+namespace {
+
+using Rows32 = std::tuple<Array<int32_t>, Array<int32_t>, Array<int32_t>>;  // terms, counts, sizes
 
 #include "python_tables.inc"
 

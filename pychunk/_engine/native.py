@@ -96,6 +96,7 @@ __all__ = [
     "isa",
     "markdown_blocks",
     "method_traits",
+    "near_copies",
     "noise_columns",
     "noise_sums",
     "normalized_rows",
@@ -634,6 +635,16 @@ _HASHED = 1 << 22
 def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
     """Return the low 32 bits of the hash of each consecutive block of ``size`` bytes."""
     return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
+
+
+def near_copies(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], share: float, band: int, *, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return (rows, rows of the earlier documents, shares) of the documents that are near-copies of an earlier one.
+
+    ``band`` is the number of values of a sketch that two documents must have in common to be compared.
+    """
+    return _core.near_copies(text, offsets, share, band, threads)
 
 
 def pack_rows(vectors: npt.NDArray[np.float32], added: Added | None = None) -> npt.NDArray[np.int8]:

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "pychunk"
 CORE = PACKAGE.parent / "csrc"
 #: Folders of the native core: each includes only files of itself and of earlier ones.
 CORE_ORDER = ("common", "text", "tokens", "tokens/byte_pair", "tokens/sentencepiece", "vectors", "document")
-CORE_ORDER += ("parsing", "parsing/html", "methods", "segment", "search", "python", "cuda")
+CORE_ORDER += ("parsing", "parsing/html", "methods", "segment", "search", "duplicates", "python", "cuda")
 #: The most file names, not counting their endings, that a folder of the core holds.
 MOST_NAMES = 20
 
@@ -67,6 +67,7 @@ ORDER = [
     "api",
     "embedding",
     "tokenization",
+    "duplicates",
     "index.files",
     "index.lexical",
     "index.dense",
