@@ -127,8 +127,8 @@ __all__ = [
 
 version: str = _core.__version__
 hash128 = _core.hash128
-read_json_lines = _core.read_json_lines
-json_keys = _core.json_keys
+near_copies = _core.near_copies
+read_json_lines, json_keys = _core.read_json_lines, _core.json_keys
 #: The types of a JSON value. ``read_json_lines`` returns positions in this list. A "surrogate" is a string with half of
 #: a surrogate pair.
 JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
@@ -136,8 +136,7 @@ unicode_tables = _core.unicode_tables
 category_runs = _core.category_runs
 word_lists = _core.word_lists
 dot = _core.dot
-isa = _core.isa
-available_isas = _core.available_isas
+isa, available_isas = _core.isa, _core.available_isas
 default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
 Folding = _core.Folding
@@ -635,16 +634,6 @@ _HASHED = 1 << 22
 def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
     """Return the low 32 bits of the hash of each consecutive block of ``size`` bytes."""
     return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
-
-
-def near_copies(
-    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], share: float, band: int, *, threads: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return (rows, rows of the earlier documents, shares) of the documents that are near-copies of an earlier one.
-
-    ``band`` is the number of values of a sketch that two documents must have in common to be compared.
-    """
-    return _core.near_copies(text, offsets, share, band, threads)
 
 
 def pack_rows(vectors: npt.NDArray[np.float32], added: Added | None = None) -> npt.NDArray[np.int8]:
