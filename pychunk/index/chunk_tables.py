@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,17 +121,18 @@ def check_pooling(known: str | None, new: str | None) -> None:
     )
 
 
-def check_tokenizer(known: str | None, new: str | None) -> None:
+def check_tokenizer(known: str | None, new: str | None, replaces_all: Callable[[], bool]) -> None:
     """Raise an error if an index would hold counts of tokens by two tokenizers.
 
     Args:
-        known: The tokenizer that counted the tokens of the index's chunks; None if it has none, or they do not name it.
-        new: The tokenizer that counted those of the new chunks, from :func:`fingerprint`.
+        known: The tokenizer that counted the tokens of the index's chunks; None if it is unknown, or none did.
+        new: The tokenizer that counted those of the new chunks, from :func:`counter_of`.
+        replaces_all: A function that returns whether the new chunks replace all chunks of the index.
 
     Raises:
-        ValueError: The two differ, and neither is None.
+        ValueError: Their vocabularies differ, neither is None, and chunks of the index stay.
     """
-    if known is None or new is None or _vocabulary(known) == _vocabulary(new):
+    if known is None or new is None or _vocabulary(known) == _vocabulary(new) or replaces_all():
         return
     raise ValueError(
         f"tokens of the index's chunks are counted by the tokenizer {known!r}, those of these chunks by {new!r}: "

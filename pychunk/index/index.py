@@ -467,10 +467,9 @@ class Index:
         layout, is_late = self._contents.layout, chunk_tables.is_late(table)
         if table.num_rows:
             chunk_tables.check_late(self._contents.late_chunking, is_late)
-        counter, known = chunk_tables.counter_of(table), self._contents.tokenizer
-        # Digests include the tokenizer: with them, a run replaces all counts.
-        if documents is None and counter != known and not self._replaces_all(table):
-            chunk_tables.check_tokenizer(known, counter)
+        counter = chunk_tables.counter_of(table)
+        if documents is None:  # Digests include the tokenizer: with them, a run replaces all counts.
+            chunk_tables.check_tokenizer(self._contents.tokenizer, counter, lambda: self._replaces_all(table))
         if self._encoder_name is not None and chunk_tables.lacks_vectors(table):
             rows = self._encoded(table)
         else:

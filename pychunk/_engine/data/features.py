@@ -48,7 +48,7 @@ class Features:
         blocks: The blocks that parsers found in each document, with positions in bytes.
         removed: The spans that no chunk contains, with positions in bytes.
         lower_limits: int64 pairs (byte, tokens) by rising bytes, with the offsets in numbers: if a chunk that begins
-            there or later is cut because a counter finds it too long, its pieces have at most so many tokens.
+            there or later is cut because a counter finds it too long, no piece of it has more tokens.
         others: Further features of each document, by name, for methods in Python.
     """
 
