@@ -136,6 +136,8 @@ def main() -> None:
                 )
     if options.save:
         title, encoder = "Speed compared with other packages", record.shipped()
+        if options.group:
+            title += f", {options.group}"
         record.save(options.save, title, {"rows": figures}, about=ABOUT, packages=PACKAGES, encoder=encoder)
 
 

@@ -22,6 +22,7 @@ from .._util.urls import hidden
 from ..chunks.differences import CHANGES, NEEDED, Differences, facts_of
 from ..chunks.differences import diff as differences
 from ..chunks.text_ids import with_text_ids
+from ..index.chunk_tables import REQUIRED
 from ..index.index import Index
 from ..index.search.hits import Hit
 from ..io import open_source, writers
@@ -45,7 +46,7 @@ OLD and NEW are files that `pychunk segment -o` wrote, or folders that `pychunk 
 text_id is in both: the id of its document, its text, and its number among equal texts of the document. It has moved if
 its text is at another place in the order of its document, or in another document.
 
-The exit status is 1 if more chunks changed than --fail-over allows, 2 after an error, else 0."""
+The exit status is 1 if more chunks were added or removed than --fail-over allows, 2 after an error, else 0."""
 
 #: The number of documents that the summary lists.
 LISTED = 5
@@ -124,7 +125,10 @@ def _questions(given: list[str]) -> list[str]:
     for each in given:
         lines = [each]
         if len(each) < 1000 and Path(each).is_file():
-            lines = [line for line in Path(each).read_text(encoding="utf-8").splitlines() if line.strip()]
+            try:
+                lines = [line for line in Path(each).read_text(encoding="utf-8").splitlines() if line.strip()]
+            except UnicodeDecodeError as error:
+                raise ValueError(f"-q takes a text file in UTF-8; got {each} ({error}): save it as UTF-8") from None
         if not "".join(lines).strip():
             raise ValueError(f"-q needs a question, or a text file with one on each line; got {each!r:.200}")
         found += lines
@@ -140,9 +144,9 @@ def _hits(tables: tuple[pa.Table, pa.Table], questions: list[str]) -> list[dict[
     both = []
     with tempfile.TemporaryDirectory() as folder:
         for name, table in zip(("old", "new"), tables, strict=True):
-            plain = table.drop_columns([each for each in ("vector", "sentences") if each in table.column_names])
             with Index.create(Path(folder) / name, vectors="chunk") as made:
-                made.add(with_text_ids(plain))
+                if table.num_rows:
+                    made.add(_plain(table))
                 made.save()
                 both.append(made.search(questions, HITS))
     found = []
@@ -154,8 +158,18 @@ def _hits(tables: tuple[pa.Table, pa.Table], questions: list[str]) -> list[dict[
     return found
 
 
+def _plain(table: pa.Table) -> pa.Table:
+    """Return a table of chunks or nodes as chunks for an index, which may belong to several documents of one id.
+
+    The index keeps the id as another column, and encodes each text by itself.
+    """
+    plain = with_text_ids(table).select([*REQUIRED, "text_id"])
+    return plain.append_column("document", table["document_id"]) if "document_id" in table.column_names else plain
+
+
 def _hit(hit: Hit) -> dict[str, Any]:
-    own = {"document_id": hit.document_id, "text_id": hit.text_id, "start": hit.start, "end": hit.end, "text": hit.text}
+    own = {"document_id": (hit.metadata or {}).get("document"), "text_id": hit.text_id}
+    own |= {"start": hit.start, "end": hit.end, "text": hit.text}
     return {name: value for name, value in own.items() if value is not None}
 
 

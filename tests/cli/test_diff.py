@@ -144,7 +144,10 @@ def test_files_of_empty_tables_are_compared(files: Path) -> None:
             "documents.parquet holds no chunks, because these have the columns document_index, start, end, text; its "
             "columns are id, text: name a file that `pychunk segment -o` wrote",
         ),
-        (["old.parquet", "new.parquet", "--fail-over", "5x"], "--fail-over must be a percentage such as 10%"),
+        (
+            ["old.parquet", "new.parquet", "--fail-over", "5x"],
+            "must be a percentage below 100%, such as 10%",
+        ),
         (["old.parquet", "new.parquet", "--fail-over", "100%"], "got '100%'"),
         (["old.parquet", "new.parquet", "--fail-over", "nan"], "got 'nan'"),
         (["old.parquet", "new.parquet", "-o", "new.parquet"], "is the input"),
@@ -181,7 +184,26 @@ def test_questions_show_which_hits_change(files: Path) -> None:
     same = invoke(["diff", str(files / "old.parquet"), str(files / "old.jsonl"), "-q", "Do cats purr?"]).stdout
     assert same.endswith("questions whose best 5 hits changed: 0 of 1\n")
     (files / "empty.txt").write_text("\n")
+    (files / "latin.txt").write_bytes(b"Do c\xffts purr?")
+    wrong = invoke([*call, "-q", str(files / "latin.txt")])
+    assert wrong.exit_code == 2
+    assert "-q takes a text file in UTF-8; got" in " ".join(wrong.output.split())
     for blank in (" ", str(files / "empty.txt")):
         refused = invoke([*call, "-q", blank])
         assert refused.exit_code == 2
         assert "-q needs a question, or a text file with one on each line; got" in " ".join(refused.output.split())
+
+
+def test_questions_are_asked_of_nodes_empty_files_and_documents_of_one_id(files: Path) -> None:
+    pytest.importorskip("faiss")
+    pychunk.segment_levels(list(OLD.values()), ["sentence", "document"]).chunks().write(files / "levels.parquet")
+    chunks_of({}).write(files / "none.parquet")
+    twice = pychunk.segment(["Cats purr.", "Dogs bark."], "sentence", ids=["a", "a"], min_tokens=0)
+    twice.write(files / "twice.parquet")
+    for name, texts in (("levels", 6), ("none", 0), ("twice", 2)):
+        done = invoke(
+            ["diff", str(files / "old.parquet"), str(files / f"{name}.parquet"), "-q", "Do cats purr?", "--json"]
+        )
+        assert done.exit_code == 0, done.output
+        (found,) = json.loads(done.stdout)["questions"]
+        assert found["kept"] + len(found["gained"]) == min(texts, 5)

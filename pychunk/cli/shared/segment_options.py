@@ -87,9 +87,9 @@ class SegmentOptions:
         str | None,
         typer.Option(
             metavar="NAME|PATH[,special=N][,render=true]",
-            help="Tokenizer that counts tokens: o200k_base, cl100k_base, xlm-r (see `pychunk model get`), or the path "
-            "of a tokenizer.json, .model, .tiktoken file or model's folder. special=N: tokens that the model adds to "
-            "each chunk. render=true: also count the headings that a chunk is read with. Default: the encoder's.",
+            help="Tokenizer that counts tokens: o200k_base, cl100k_base, gpt2, xlm-r (see `pychunk model get`), or the "
+            "path of a tokenizer.json, .model, .tiktoken file or model's folder. special=N: tokens that the model adds "
+            "to each chunk. render=true: count the text of chunk.render(), with headings. Default: the encoder's.",
         ),
     ] = None
     overlap: Annotated[int | None, typer.Option(help="Number of tokens repeated from the previous chunk.")] = None

@@ -69,7 +69,8 @@ def share_of(flag: str, text: str, *, most: float, or_none: bool = False) -> flo
     except ValueError:
         share = -1.0
     if rest or not (0 < share < most or (or_none and share == 0)):
-        raise ValueError(f"{flag} must be a percentage such as 10%, or a share such as 0.1; got {text!r}")
+        below = f"below {100 * most:.0f}%, such as 10%, or a share such as 0.1"
+        raise ValueError(f"{flag} must be a percentage {below}; got {text!r}")
     return share
 
 
