@@ -24,7 +24,11 @@ LONGER = {
     "pychunk/cli/index.py:index": _COMMANDS,
     "pychunk/cli/ingest.py:command": _COMMANDS,
     "pychunk/cli/search.py:search": _COMMANDS,
+    "pychunk/index/index.py": "the class Index",
     "pychunk/index/index.py:Index": "its search has three overloads of 22 options each",
+    "pychunk/index/writer.py": "the class IndexWriter",
+    "pychunk/index/writer.py:IndexWriter": "its methods share the state of an open part and of what saving makes of it",
+    "pychunk/ingest/run.py:ingest": "the function checks, documents and passes on 25 options",
     "pychunk/_engine/reference/parsing/noise_columns.py:noise_columns": "one column after another",
 }
 _KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -179,8 +179,8 @@ def test_dumps_are_cut_by_structure_and_by_other_methods_as_plain_text_is(data: 
         if method in ("precomputed", "nsp", "structure", "proposition") or not METHODS[method]().is_native:
             continue
         named = pychunk.segment(batch.documents(), method)
-        assert named.table.drop_columns(["document_id", "chunk_id"]).equals(
-            pychunk.segment(texts, method).table.drop_columns("chunk_id")
+        assert named.table.drop_columns(["document_id", "chunk_id", "text_id"]).equals(
+            pychunk.segment(texts, method).table.drop_columns(["chunk_id", "text_id"])
         )
     said = pychunk.segment(batch.table, "sentence", columns={"blocks": "blocks"}, ids="id")  # what is named is taken
     assert said.texts != pychunk.segment(batch.table, "sentence", ids="id").texts
