@@ -419,14 +419,29 @@ class Segmenter:
 
     def _cut(self, request: Request) -> dict[str, Any]:
         """Return the columns of the chunks of a complete request."""
-        if self.models.render is not None:
+        tokenizer = self.models.tokenizer
+        if tokenizer is None:
+            return self.engine.segment(request)
+        if tokenizer.render:
             from .chunks import render_limits  # imported here, because few calls need it
 
-            columns = render_limits.fit(request, self.engine.segment, self.models.render)
+            columns = render_limits.fit(request, self._counted, tokenizer)
         else:
-            columns = self.engine.segment(request)
-        if self.models.special and "tokens" in columns:
-            columns["tokens"] = columns["tokens"] + self.models.special
+            columns = self._counted(request)
+        if tokenizer.special:
+            columns["tokens"] = columns["tokens"] + tokenizer.special
+        return columns
+
+    def _counted(self, request: Request) -> dict[str, Any]:
+        """Return the columns of the chunks of a request, with the tokens that the caller's tokenizer counts.
+
+        The engine counts only if limits, sizes or vectors depend on it.
+        """
+        columns = self.engine.segment(request)
+        if "tokens" not in columns:
+            assert self.models.tokenizer is not None
+            text, offsets = columns["text"].view(np.uint8), columns["text_offsets"]
+            columns["tokens"] = self.models.tokenizer.count(text, offsets, request.threads)
         return columns
 
     def stream(self, batches: Iterable[Any], **arguments: Any) -> Iterator[ChunkBatch]:

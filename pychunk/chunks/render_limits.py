@@ -41,11 +41,11 @@ def fit(request: Request, cut: Callable[[Request], dict[str, Any]], tokenizer: C
 
     Args:
         request: A request that has all features of its plan.
-        cut: The function of the engine that returns the columns of chunks.
+        cut: The function that returns the columns of the chunks of a request, with the tokens of their text.
         tokenizer: The tokenizer that counts.
     """
     columns = cut(request)
-    if "tokens" not in columns or "path" not in columns:
+    if "path" not in columns:
         return columns
     limit, lower = limit_of(request.plan), _LowerLimits(request.documents)
     documents = columns["document_index"] - request.first_row

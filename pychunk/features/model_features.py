@@ -97,10 +97,10 @@ class Models:
         self.words = self._words()
         #: The tokenizer that counts tokens for limits and sizes; None if ``words`` does.
         self.counter: TokenCounter | None = counter
+        #: The tokenizer that the caller named; None if limits and the column ``tokens`` count by the encoder's.
+        self.tokenizer: CountingTokenizer | None = counter
         #: The special tokens that a model adds to each chunk. The limits and the column ``tokens`` include them.
         self.special = 0 if counter is None else counter.special
-        #: The tokenizer, if the limits and the column ``tokens`` count the text that ``chunk.render()`` returns.
-        self.render = counter if counter is not None and counter.render else None
         self._counter_name = "" if counter is None else _name(counter)
         if counter is None and not self.words.vocabulary:
             self.counter = cast("TokenCounter", self.words)

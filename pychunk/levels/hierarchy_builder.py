@@ -113,7 +113,7 @@ def inputs_and_levels(
             f"levels count no special tokens; got a Tokenizer with special={segmenter.models.special}: pass its "
             "source, and make the sizes of levels smaller by this number"
         )
-    if segmenter.models.render:
+    if segmenter.models.tokenizer is not None and segmenter.models.tokenizer.render:
         raise ValueError(
             "levels count the tokens of a node's text alone; got a Tokenizer with render=True: pass its source, and "
             "make the sizes of levels smaller by the length of a path"

@@ -93,6 +93,15 @@ def test_chunks_do_not_depend_on_the_batch() -> None:
         assert spans(made(pychunk.parse(DOCUMENTS[row], "markdown")), 0) == spans(whole, row)
 
 
+@pytest.mark.parametrize("options", [{"method": "sentence"}, {"method": "fixed", "size": 99, "unit": "characters"}])
+def test_rendered_text_is_counted_without_a_limit_in_tokens(options: dict[str, Any]) -> None:
+    parsed = pychunk.parse(DOCUMENTS, "markdown")
+    found = pychunk.segment(parsed, tokenizer=Tokenizer(WORDPIECE, render=True), **options)
+    tokens = pychunk.count_tokens([chunk.render() for chunk in found], WORDPIECE).to_pylist()
+    assert found.table["tokens"].to_pylist() == tokens
+    assert found.texts == pychunk.segment(parsed, **options).texts
+
+
 def test_special_tokens_are_added() -> None:
     parsed = pychunk.parse(DOCUMENTS, "markdown")
     found = pychunk.segment(parsed, "fixed", size=40, tokenizer=Tokenizer(WORDPIECE, special=2, render=True))

@@ -179,6 +179,22 @@ def test_limits_hold_on_any_text(method: str, text: str, most: int) -> None:
 
 
 @pytest.mark.usefixtures("by_name")
+@pytest.mark.parametrize("tokenizer", ["byte_pair", "pieces", count_bytes])
+@pytest.mark.parametrize(
+    ("method", "options"), [("sentence", {}), ("page", {}), ("fixed", {"size": 99, "unit": "words"})]
+)
+def test_tokens_are_counted_without_a_limit(tokenizer: Any, method: Any, options: dict[str, Any]) -> None:
+    own = counted_by(tokenizer)
+    plain = pychunk.segment(TEXTS, method, **options)
+    out = pychunk.segment(TEXTS, method, tokenizer=tokenizer, **options)
+    assert out.texts == plain.texts
+    assert out.table["tokens"].to_pylist() == [own(text) for text in out.texts]
+    special = pychunk.segment(TEXTS, method, tokenizer=pychunk.Tokenizer(tokenizer, special=2), **options)
+    assert special.table["tokens"].to_pylist() == [own(text) + 2 for text in out.texts]
+    assert pychunk.segment([], method, tokenizer=tokenizer, **options).texts == []
+
+
+@pytest.mark.usefixtures("by_name")
 def test_a_tokenizer_changes_nothing_but_sizes() -> None:
     """Cuts, vectors and scores are those of the encoder, so without a limit only the column of tokens differs.
 
