@@ -83,7 +83,15 @@ def find_if_reached(path: str) -> list[SourceFile]:
 
 
 #: The files that an ingest writes next to its shards (pychunk/ingest/run_folder.py). They are not documents.
-_NOTES = ("_manifest.json", "_lock", "_dead_letters.jsonl", "_removed/", "_summaries/")
+_NOTES = (
+    "_manifest.json",
+    "_lock",
+    "_dead_letters.jsonl",
+    "_changes.parquet",
+    "_removed/",
+    "_summaries/",
+    "_digests/",
+)
 
 
 def _without_notes(found: list[SourceFile]) -> list[SourceFile]:

@@ -75,6 +75,20 @@ def test_a_folder_of_shards_is_compared(files: Path) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
 
 
+def test_folders_of_updates_are_compared(files: Path) -> None:
+    source = files / "in.jsonl"
+    call = ["ingest", str(source), "-o", str(files / "shards"), "--update", "--column", "text", "--ids", "id"]
+    call += ["-m", "sentence", "--no-keep-together", "--min-tokens", "0"]
+    for documents in (OLD, NEW):
+        source.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in documents.items()))
+        assert invoke(call).exit_code == 0
+    assert (files / "shards" / "_changes.parquet").is_file()
+    for old, counts in (("new", (4, 0, 0, 0)), ("old", (3, 0, 1, 1))):
+        done = invoke(["diff", str(files / f"{old}.parquet"), str(files / "shards"), "--json"])
+        assert done.exit_code == 0, done.output
+        assert tuple(json.loads(done.stdout)["counts"].values()) == counts
+
+
 @pytest.mark.parametrize("name", ["changes.parquet", "changes.jsonl", "changes.arrow", "changes.csv", "-"])
 def test_the_changes_are_written(files: Path, name: str) -> None:
     output = name if name == "-" else str(files / name)
