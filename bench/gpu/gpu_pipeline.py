@@ -6,15 +6,21 @@ The last part measures how often the GPU and the CPU cut alike.
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import pychunk
 from bench.gpu.rates import Rate
+from pychunk import Placement
+
+#: The bytes of the plain text of English Wikipedia, about, for an extrapolation.
+WIKIPEDIA = 20e9
 
 
 def timed(work: Callable[[], Any], repeats: int = 3) -> float:
@@ -29,19 +35,25 @@ def timed(work: Callable[[], Any], repeats: int = 3) -> float:
 
 
 def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
-    """Measure segment() with vectors of all sentences, by the transformer and by the static encoder."""
+    """Measure segment() by the transformer, by pairs of sentences, and by the static encoder."""
     size = sum(len(text.encode()) for text in texts)
     sentences = sum(map(len, pychunk.split_sentences(texts)))
-    for name, options in (
-        ("MiniLM, fp16", {"encoder": model, "placement": "cuda", "vectors": "sentence"}),
-        ("MiniLM, fp16, cuts alone", {"encoder": model, "placement": "cuda"}),
-        ("static, GPU", {"placement": "cuda"}),
-        ("static, CPU", {}),
+    for name, method, options in (
+        ("pic, MiniLM, mixed, with vectors", "pic", {"encoder": model, "placement": "cuda", "vectors": "sentence"}),
+        ("pic, MiniLM, mixed", "pic", {"encoder": model, "placement": "cuda"}),
+        ("pic, MiniLM, fp16", "pic", {"encoder": model, "placement": Placement(device="cuda", precision="fp16")}),
+        ("nsp, cross-encoder, mixed", "nsp", {"placement": "cuda"}),
+        ("nsp, cross-encoder, fp16", "nsp", {"placement": Placement(device="cuda", precision="fp16")}),
+        ("pic, static, GPU", "pic", {"placement": "cuda"}),
+        ("pic, static, CPU", "pic", {}),
     ):
-        segmenter = pychunk.Segmenter(**options)
+        segmenter = pychunk.Segmenter(method, **options)
         seconds = timed(lambda segmenter=segmenter: segmenter(texts))
         yield Rate(f"text to chunks: {name}", sentences / seconds, "sentences/s")
         yield Rate(f"text to chunks: {name}", size / seconds / 1e6, "MB/s")
+        yield Rate(
+            f"  {WIKIPEDIA / 1e9:.0f} GB, the text of English Wikipedia", WIKIPEDIA * seconds / size / 60, "minutes"
+        )
         *stages, wall = segmenter(texts).busy or [0.0]
         if stages:
             for stage, busy in zip(("requests", "sentences and tokens", "device", "cutting"), stages):
@@ -139,12 +151,32 @@ def sentence_transformers(sentences: list[str]) -> Iterator[Rate | str]:
     yield Rate("peer: sentence-transformers fp16, best batch", len(sentences) / best, "sentences/s")
 
 
+def search_rates(texts: list[str], k: int = 10) -> Iterator[Rate]:
+    """Measure searches by static vectors in an index of the texts' sentences, and require the CPU's hits of the GPU."""
+    queries = [text[: text.find(".") + 1 or 100] for text in texts[:1000]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "index"
+        pychunk.Index.create(path, bm25=None).add(pychunk.segment(texts, vectors="sentence"))
+        found = {}
+        for place in ("cpu", "cuda"):
+            index = pychunk.Index.open(path, placement=place)
+            seconds = timed(lambda index=index: index.search(queries, k=k, mode="dense"))
+            found[place] = [[hit.score for hit in hits] for hits in index.search(queries, k=k, mode="dense")]
+            yield Rate(f"dense search, {len(index):,} vectors, {place}", len(queries) / seconds, "queries/s")
+    assert np.allclose(found["cpu"], found["cuda"], atol=1e-4), "the GPU finds other hits than the CPU"
+
+
 def agreement(texts: list[str], model: str) -> Iterator[Rate]:
     """Yield the share of documents that fp16 on the GPU and fp32 on the CPU cut alike, for both encoders."""
-    for name, options in (("static", {}), ("MiniLM, fp16 against fp32", {"encoder": model})):
+    fp16 = Placement(device="cuda", precision="fp16")
+    for name, options, placement in (
+        ("static", {}, "cuda"),
+        ("MiniLM, mixed against fp32", {"encoder": model}, "cuda"),
+        ("MiniLM, fp16 against fp32", {"encoder": model}, fp16),
+    ):
         for method in ("pic", "semantic"):
             here = pychunk.segment(texts, method, **options).by_document()
-            there = pychunk.segment(texts, method, placement="cuda", **options).by_document()
+            there = pychunk.segment(texts, method, placement=placement, **options).by_document()
             same = sum(
                 [(c.start, c.end) for c in a] == [(c.start, c.end) for c in b] for a, b in zip(here, there, strict=True)
             )

@@ -86,6 +86,11 @@ struct Half {
 };
 
 PYCHUNK_BOTH inline float to_float(Half half) {
+#if defined(__CUDA_ARCH__)  // one instruction instead of about ten, exact as they are
+  float converted;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(converted) : "h"(half.bits));
+  return converted;
+#else
   const uint32_t sign = static_cast<uint32_t>(half.bits & 0x8000u) << 16;
   const uint32_t exponent = (half.bits >> 10) & 0x1Fu, fraction = half.bits & 0x3FFu;
   uint32_t bits = sign | (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13;
@@ -97,6 +102,7 @@ PYCHUNK_BOTH inline float to_float(Half half) {
   }
   std::memcpy(&value, &bits, sizeof(value));
   return value;
+#endif
 }
 PYCHUNK_BOTH inline float to_float(float value) { return value; }
 

@@ -67,8 +67,9 @@ class Scorer {
   template <typename Source>
   __device__ void run(const Source& source) {
     if (first_block() && threadIdx.x == 0) *work_.sums = Sums{};
+    for (int i = team_.block() * kThreads + static_cast<int>(threadIdx.x); i < rows_; i += team_.blocks() * kThreads)
+      batch_.close[first_ + i] = 0;
     for (int i = warp(); i < rows_; i += warps()) {
-      if (lane() == 0) batch_.close[first_ + i] = 0;
       source.make(first_ + i, vectors_ + static_cast<int64_t>(i) * dim_, dim_);
     }
     team_.sync();
@@ -113,11 +114,17 @@ class Scorer {
     const int tiles = (n + kTile - 1) / kTile;
     for (int t = team_.block(); t < tiles; t += team_.blocks()) {
       const int end = min(n, (t + 1) * kTile);
-      for (int j = threadIdx.x; j < dim_; j += kThreads) {
-        float sum = 0.0f;
+      for (int j = threadIdx.x; j < dim_; j += 2 * kThreads) {  // two columns: twice the loads in flight
+        const int other = min(j + kThreads, dim_ - 1);
+        float sum = 0.0f, other_sum = 0.0f;
 #pragma unroll 8
-        for (int i = t * kTile; i < end; ++i) sum += vector(i)[j];
-        work_.partial[static_cast<int64_t>(t) * dim_ + j] = sum;
+        for (int i = t * kTile; i < end; ++i) {
+          sum += vector(i)[j];
+          other_sum += vector(i)[other];
+        }
+        float* partial = work_.partial + static_cast<int64_t>(t) * dim_;
+        partial[j] = sum;
+        if (j + kThreads < dim_) partial[other] = other_sum;
       }
     }
     team_.sync();
@@ -144,20 +151,24 @@ class Scorer {
     int chosen = -1;
     for (int pick = 0; pick < picks; ++pick) {
       unsigned long long best = 0;
-      for (int i = warp(); i < rows_; i += warps()) {  // a row is always handled by the same warp
-        const float cosine = dot(vector(i), pick == 0 ? work_.summary : vector(chosen), dim_);
-        if (lane() == 0) {
-          if (pick == 0) {
-            to_mean_[i] = cosine;
-            highest_[i] = kNone;
-          } else {
-            mark_if_close(i, pick - 1);
-            if (highest_[i] < cosine) highest_[i] = cosine;
-            if (i == chosen) highest_[i] = kChosen;
-          }
-          if (highest_[i] != kChosen) best = max(best, candidate(score_at(i, pick), i));
+      const float* to = pick == 0 ? work_.summary : vector(chosen);
+      for (int first = warp() * kTogether; first < rows_; first += warps() * kTogether) {
+        float cosines[kTogether];
+        dots(vector(first), rows_ - first, to, dim_, cosines);
+        const int i = first + lane();  // a row is always handled by the same lane
+        if (lane() >= kTogether || i >= rows_) continue;
+        const float cosine = of_lane(cosines);
+        if (pick == 0) {
+          to_mean_[i] = cosine;
+          highest_[i] = kNone;
+        } else {
+          mark_if_close(i, pick - 1);
+          if (highest_[i] < cosine) highest_[i] = cosine;
+          if (i == chosen) highest_[i] = kChosen;
         }
+        if (highest_[i] != kChosen) best = max(best, candidate(score_at(i, pick), i));
       }
+      best = largest(best);
       if (lane() == 0 && best != 0) atomicMax(&work_.sums->best[pick], best);
       team_.sync();
       chosen = row_of(work_.sums->best[pick]);
@@ -165,8 +176,8 @@ class Scorer {
         for (int j = threadIdx.x; j < dim_; j += kThreads)
           work_.summary[j] = (pick == 0 ? 0.0f : work_.summary[j]) + vector(chosen)[j];
     }
-    for (int i = warp(); i < rows_; i += warps())
-      if (lane() == 0) mark_if_close(i, picks - 1);
+    for (int i = warp() * kTogether + lane(); i < rows_; i += warps() * kTogether)
+      if (lane() < kTogether) mark_if_close(i, picks - 1);
     if (first_block()) normalize_summary();
     team_.sync();
   }
@@ -182,20 +193,49 @@ class Scorer {
 
   __device__ void score(const float* summary) {
     Moments moments;
-    for (int i = warp(); i < rows_; i += warps()) {
-      const float cosine = dot(vector(i), summary, dim_);
-      const float next = i + 1 < rows_ ? dot(vector(i), vector(i + 1), dim_) : 0.0f;
-      if (lane() == 0) {
-        batch_.scores[first_ + i] = cosine;
-        batch_.adjacent[first_ + i] = next;
-        moments.add(cosine);
+    for (int first = warp() * kTogether; first < rows_; first += warps() * kTogether) {
+      float cosines[kTogether] = {}, nexts[kTogether] = {};
+      const float* rows = vector(first);
+#pragma unroll 2
+      for (int j = lane(); j < dim_; j += kWarp) {
+        const float to = summary[j];
+        float row = rows[j];
+#pragma unroll
+        for (int r = 0; r < kTogether; ++r) {
+          const float next = rows[min(r + 1, rows_ - 1 - first) * dim_ + j];
+          cosines[r] += row * to;
+          nexts[r] += row * next;
+          row = next;
+        }
       }
+#pragma unroll
+      for (int r = 0; r < kTogether; ++r) {
+        cosines[r] = tree_sum(cosines[r]);
+        nexts[r] = tree_sum(nexts[r]);
+      }
+      const int i = first + lane();
+      if (lane() >= kTogether || i >= rows_) continue;
+      batch_.scores[first_ + i] = of_lane(cosines);
+      batch_.adjacent[first_ + i] = i + 1 < rows_ ? of_lane(nexts) : 0.0f;
+      moments.add(of_lane(cosines));
     }
-    if (lane() == 0 && moments.count > 0) {
+    moments.sum = integer_sum(moments.sum);
+    moments.squares_high = integer_sum(moments.squares_high);
+    moments.squares_low = integer_sum(moments.squares_low);
+    if (lane() == 0) {
       atomicAdd(&work_.sums->sum, static_cast<unsigned long long>(moments.sum));
       atomicAdd(&work_.sums->squares_high, static_cast<unsigned long long>(moments.squares_high));
       atomicAdd(&work_.sums->squares_low, static_cast<unsigned long long>(moments.squares_low));
     }
+  }
+
+  // Return the value whose number is that of the lane.
+  __device__ static float of_lane(const float (&values)[kTogether]) {
+    float own = values[0];
+#pragma unroll
+    for (int r = 1; r < kTogether; ++r)
+      if (lane() == r) own = values[r];
+    return own;
   }
 
   __device__ void label() {

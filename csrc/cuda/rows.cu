@@ -10,7 +10,7 @@ namespace {
 __device__ int64_t warp_of_grid() { return static_cast<int64_t>(blockIdx.x) * kWarps + warp_of_block(); }
 __device__ int64_t warps_of_grid() { return static_cast<int64_t>(gridDim.x) * kWarps; }
 
-__global__ void __launch_bounds__(kThreads, 6) embedding_bags_kernel(Bag source, int64_t rows, int dim, float* out) {
+__global__ void __launch_bounds__(kThreads, 4) embedding_bags_kernel(Bag source, int64_t rows, int dim, float* out) {
   for (int64_t row = warp_of_grid(); row < rows; row += warps_of_grid()) source.make(row, out + row * dim, dim);
 }
 

@@ -38,10 +38,12 @@ __device__ inline long long integer_sum(long long value) {
   return value;
 }
 
-__device__ inline float largest(float value) {
+// Return the largest value of the warp, in every lane.
+template <typename T>
+__device__ inline T largest(T value) {
 #pragma unroll
   for (int half = kWarp / 2; half > 0; half /= 2) {
-    const float other = __shfl_xor_sync(kAll, value, half);
+    const T other = __shfl_xor_sync(kAll, value, half);
     value = other > value ? other : value;
   }
   return value;
@@ -55,6 +57,21 @@ __device__ inline float dot(const float* a, const float* b, int dim) {
 #pragma unroll 4
   for (int j = lane(); j < last; j += kWarp) partial += j < dim ? a[j] * b[j] : 0.0f;
   return tree_sum(partial);
+}
+
+// Compute the inner products of kTogether rows, from `rows` on, and b, in the order of dot(). Loads of as many rows are
+// in flight at once. `ends` is the number of rows that exist: the others repeat the last one.
+constexpr int kTogether = 4;
+__device__ inline void dots(const float* rows, int ends, const float* b, int dim, float (&out)[kTogether]) {
+  float partial[kTogether] = {};
+#pragma unroll 2
+  for (int j = lane(); j < dim; j += kWarp) {
+    const float other = b[j];
+#pragma unroll
+    for (int r = 0; r < kTogether; ++r) partial[r] += rows[min(r, ends - 1) * dim + j] * other;
+  }
+#pragma unroll
+  for (int r = 0; r < kTogether; ++r) out[r] = tree_sum(partial[r]);
 }
 
 // Wait until all blocks of a cooperative launch have arrived. `arrivals` counts up from 0.
