@@ -156,7 +156,9 @@ def search_rates(texts: list[str], k: int = 10) -> Iterator[Rate]:
     queries = [text[: text.find(".") + 1 or 100] for text in texts[:1000]]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index"
-        pychunk.Index.create(path, bm25=None).add(pychunk.segment(texts, vectors="sentence"))
+        with pychunk.Index.create(path, bm25=None) as made:
+            made.add(pychunk.segment(texts, vectors="sentence"))
+            made.save()
         found = {}
         for place in ("cpu", "cuda"):
             index = pychunk.Index.open(path, placement=place)
