@@ -1,4 +1,4 @@
-"""A context in which torch multiplies matrices in full precision, even if the process's settings allow less."""
+"""A context in which torch computes in full precision, by kernels that need no plan for each shape of a batch."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ _put_back: Callable[[], None]
 def exact_products() -> Iterator[None]:
     """Disable TF32 (10 bits of mantissa) for float32 products, and sums in half precision, inside this context.
 
+    Disable cuDNN's attention, too, which torch prefers on an H200: it plans each shape of a batch anew in each thread,
+    for longer than the batch takes.
+
     These settings belong to the process, not to the thread. The first thread to enter changes them, and the last thread
-    to leave restores them. Calls that are captured or compiled must also be made inside, because torch chooses their
-    kernels at that time.
+    to leave restores them.
     """
     global _inside, _put_back
     with _lock:
@@ -58,8 +60,11 @@ def _set() -> Callable[[], None]:
         older = "highest"
     if older != "highest":
         torch.set_float32_matmul_precision("highest")
+    planned = backends.cuda.cudnn_sdp_enabled()
+    backends.cuda.enable_cudnn_sdp(False)
 
     def put_back() -> None:
+        backends.cuda.enable_cudnn_sdp(planned)
         if older != "highest":
             torch.set_float32_matmul_precision(older)
         for owner, name, value in changed:
