@@ -76,7 +76,7 @@ def torch_random_batches(sentences: list[str], model: str, torch: Any, batch: in
     from pychunk.encoders.runtime.bert_torch import BertTorch
 
     encoder = registry.vector_encoder(model)
-    bert = BertTorch(encoder.path / "model.onnx", "cuda", "fp16", compiled=False)
+    bert = BertTorch(encoder.path / "model.onnx", "cuda", "fp16")
     flat = [each.encode() for each in sentences]
     bounds = np.cumsum([0, *map(len, flat)]).astype(np.int64)
     ids, offsets, _ = encoder.tokens_of(np.frombuffer(b"".join(flat), np.uint8), bounds)

@@ -144,21 +144,15 @@ def loop_ratio(clock: Clock, vectors: Any, offsets: Any, documents: int = 2000) 
 
 
 def encoder_rates(clock: Clock, product: float, model: str, rows: int = 2621, width: int = 25) -> Iterator[Rate]:
-    """Yield the sentences of 25 tokens a second in one exact-length batch, for each way to run torch."""
+    """Yield the sentences of 25 tokens a second in one exact-length batch."""
     from pychunk.encoders import registry
     from pychunk.encoders.runtime.bert_torch import BertTorch
 
     torch = clock.torch
     path = registry.vector_encoder(model).path / "model.onnx"
     ids = torch.randint(1000, 20_000, (rows, width), dtype=torch.int32, device="cuda")
-    for name, options in (
-        ("eager", {"compiled": False}),
-        ("CUDA graphs", {"compiled": False, "graphs": True}),
-        ("compiled", {"compiled": True}),
-        ("compiled, CUDA graphs", {"compiled": True, "graphs": True}),
-    ):
-        bert = BertTorch(path, "cuda", "fp16", **options)
-        seconds = clock.seconds(lambda bert=bert: bert.forward(ids))
-        layers, dim = len(bert._layers), bert.dim
-        operations = rows * width * layers * (24 * dim * dim + 4 * width * dim)
-        yield Rate(f"encoder in torch, fp16, {name}", rows / seconds, "sentences/s", operations / seconds / product)
+    bert = BertTorch(path, "cuda", "fp16")
+    seconds = clock.seconds(lambda: bert.forward(ids))
+    layers, dim = len(bert._layers), bert.dim
+    operations = rows * width * layers * (24 * dim * dim + 4 * width * dim)
+    yield Rate("encoder in torch, fp16", rows / seconds, "sentences/s", operations / seconds / product)

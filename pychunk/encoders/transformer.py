@@ -117,8 +117,6 @@ class TransformerEncoder(ExportedModel):
         """Compute vectors float32[n, dim] of tokenized sentences in the device's stream, and return without waiting."""
         device = self.placement.device
         assert device is not None
-        if windows(found, self.room) is not None:  # The windows are pooled on the host, which waits.
-            return _device.to_device(self.encode_tokens(found, **options), device)
         out = _device.empty((len(found.counts), self.dim), np.float32, device)
         self._encode_rows(found, np.arange(len(out)), out, **options)
         return out
@@ -132,21 +130,23 @@ class TransformerEncoder(ExportedModel):
             raise ValueError(
                 f"{self.path} holds another model than when it was loaded: load it again, with a new Segmenter or Index"
             )
-        sizes = np.diff(found.offsets)[rows]
-        long = rows[sizes > self.room]
-        if len(long):
-            own = same.encode_tokens(_beginnings(found, long, len(found.ids)), **options)
-            device = self.placement.device
-            assert device is not None
-            states = _device.to_device(own[:, None], device)
-            ones = _device.to_device(np.ones(len(long), np.int32), device)
-            _device.pool(
-                states, ones, vectors, device, chosen=_device.to_device(long, device), pooling="mean", unit=False
-            )
-        same._encode_rows(found, rows[sizes <= self.room], vectors, **options)
+        same._encode_rows(found, rows, vectors, **options)
 
     def _encode_rows(self, found: Tokens, rows: I64, out: Array, **options: Any) -> None:
-        """Compute the vectors of the sentences ``rows`` and write them to the same rows of ``out``."""
+        """Compute the vectors of the sentences ``rows`` and write them to the same rows of ``out``.
+
+        The windows of sentences with over :attr:`room` tokens are pooled on the host, which waits for them.
+        """
+        sizes = np.diff(found.offsets)[rows]
+        long, rows = rows[sizes > self.room], rows[sizes <= self.room]
+        if len(long):
+            device = self.placement.device
+            assert device is not None
+            own = self.encode_tokens(_beginnings(found, long, len(found.ids)), **options)
+            states = _device.to_device(own[:, None], device)
+            ones = _device.to_device(np.ones(len(long), np.int32), device)
+            chosen = _device.to_device(long, device)
+            _device.pool(states, ones, out, device, chosen=chosen, pooling="mean", unit=False)
         pooled, unit = self.facts.pooling == "none", self.facts.normalize
         pooling = "mean" if pooled else self.facts.pooling
 

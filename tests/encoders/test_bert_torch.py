@@ -24,7 +24,6 @@ from pychunk.encoders.files import model_dir
 from pychunk.encoders.files.bert_graph import bert_graph
 from pychunk.encoders.files.bert_weights import read_weights
 from pychunk.encoders.runtime.bert_torch import BertTorch, is_out_of_memory
-from pychunk.encoders.runtime.cuda_graphs import ShapeGraphs
 from pychunk.encoders.runtime.sessions import open_session
 from pychunk.encoders.runtime.torch_precision import exact_products
 from pychunk.tokenizers.sources import of_model
@@ -257,24 +256,6 @@ def test_the_shipped_next_sentence_model_equals_onnx_runtime() -> None:
     np.testing.assert_allclose(found, by_onnx(path, *rows), atol=CLOSE)
 
 
-@pytest.mark.slow  # torch.compile calls a C++ compiler
-@pytest.mark.long
-def test_compiled_layers_compute_the_same_for_all_shapes_at_once(tmp_path: Path) -> None:
-    from torch._dynamo.utils import counters
-
-    path = write(tmp_path)
-    plain, compiled = BertTorch(path, "cpu", "fp32"), BertTorch(path, "cpu", "fp32", compiled=True)
-    assert (plain.compiled, compiled.compiled) == (False, True)
-    counters.clear()
-    for rows, width in ((4, 9), (7, 3), (2, 24), (1, 6), (64, 2)):
-        ids, lengths, types = random_rows(rows, width)
-        for more in ((), (lengths, None), (lengths, types)):
-            real = np.arange(width) < lengths[:, None] if more else np.ones((rows, width), bool)
-            found, expected = by_torch(compiled, ids, *more), by_torch(plain, ids, *more)
-            np.testing.assert_allclose(found[real], expected[real], atol=CLOSE)
-    assert counters["stats"]["unique_graphs"] == 3  # with and without a mask, and types
-
-
 def test_float32_stays_float32_whatever_the_process_allows(tiny: dict[str, BertTorch]) -> None:
     ids = random_rows(8, 24)[0]
     expected = by_torch(tiny["fp32"], ids)
@@ -320,10 +301,12 @@ def test_settings_come_back_after_the_last_thread() -> None:
             inside.wait(10)
         assert torch.get_float32_matmul_precision() == "highest"
         assert not products.allow_fp16_reduced_precision_reduction
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
         leave.set()
         other.join(10)
         assert torch.get_float32_matmul_precision() == "high"
         assert products.allow_fp16_reduced_precision_reduction == before
+        assert torch.backends.cuda.cudnn_sdp_enabled()
     finally:
         torch.set_float32_matmul_precision("highest")
 
@@ -397,7 +380,6 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
         ({"device": "meta"}, "device must be cpu, cuda or cuda:N; got 'meta'"),
         ({"device": "nonsense"}, "device must be cpu, cuda or cuda:N; got 'nonsense'"),
         ({"device": "cuda:99"}, "there is no device 'cuda:99': torch sees"),
-        ({"graphs": True}, "graphs=True is for CUDA devices; got device 'cpu'"),
     ):
         with pytest.raises(ValueError, match=reason):
             BertTorch(path, **{"device": "cpu", "precision": "fp32", **options})
@@ -428,43 +410,12 @@ def test_out_of_memory_is_known() -> None:
     assert not is_out_of_memory(ValueError("out of memory"))
 
 
-@settings(max_examples=50, deadline=None)
-@given(widths=st.lists(st.integers(1, 6), max_size=40), kept=st.integers(1, 3))
-def test_shapes_that_come_again_are_captured_and_the_last_used_kept(widths: list[int], kept: int) -> None:
-    captured: list[int] = []
-
-    def function(x: Any, y: Any) -> Any:
-        return x + 1
-
-    def capture(wrapped: Any, inputs: Any) -> Any:
-        assert wrapped is function
-        captured.append(len(inputs[0]))
-        return lambda x, y: x + 1
-
-    run = ShapeGraphs(function, capture, kept)
-    expected: list[int] = []
-    seen: set[int] = set()
-    last: list[int] = []  # of the captured graphs, the longest unused one goes first
-    for width in widths:
-        assert run(torch.arange(width), None).tolist() == list(range(1, width + 1))
-        if width in last:
-            last.remove(width)
-            last.append(width)
-        elif width in seen:
-            expected.append(width)
-            last = [*last, width][-kept:]
-        seen.add(width)
-    assert captured == expected
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("graphs", [False, True])
-def test_a_gpu_equals_onnx_runtime(tmp_path: Path, compiled: bool, graphs: bool) -> None:
+def test_a_gpu_equals_onnx_runtime(tmp_path: Path) -> None:
     path = write(tmp_path)
     for precision in ("fp32", "fp16"):
-        bert = BertTorch(path, "cuda", precision, compiled=compiled, graphs=graphs)
-        for seed in range(4):  # for each shape the first call runs, the second is captured, the others are replayed
+        bert = BertTorch(path, "cuda", precision)
+        for seed in range(4):
             for rows, width in ((5, 7), (3, 24), (1, 9)):
                 ids, lengths, types = random_rows(rows, width, seed)
                 real = np.arange(width) < lengths[:, None]
