@@ -169,7 +169,7 @@ class ChunkBatch:
 
     def __init__(
         self,
-        table: pa.Table,
+        table: pa.Table | Callable[[], pa.Table],
         *,
         documents: int,
         first_document: int = 0,
@@ -180,7 +180,7 @@ class ChunkBatch:
         origin: Provenance | None = None,
         windowed: int = 0,
     ) -> None:
-        self.table = table
+        self._table = table
         self.documents = documents
         self.first_document = first_document
         self.errors = list(errors)
@@ -190,17 +190,28 @@ class ChunkBatch:
         self.origin = origin
         self.windowed = windowed
 
+    @property
+    def table(self) -> pa.Table:
+        """The chunks as an Arrow table, which is made when it is first read: see the class."""
+        if not isinstance(self._table, pa.Table):
+            self._table = self._table()
+        return self._table
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "origin": None}
+        return {**vars(self), "_table": self.table, "origin": None}
 
     def with_origin(self, origin: Provenance) -> ChunkBatch:
         """Return the same chunks with their provenance."""
-        return ChunkBatch(**{**vars(self), "origin": origin})
+        return self._with(origin=origin)
 
     def with_table(self, table: pa.Table, errors: Sequence[RowError] = ()) -> ChunkBatch:
         """Return the same chunks in a table with other columns, and with further errors."""
         every = sorted([*self.errors, *errors], key=lambda error: error.row) if errors else self.errors
-        return ChunkBatch(**{**vars(self), "table": table, "errors": every})
+        return self._with(table=table, errors=every)
+
+    def _with(self, **parts: Any) -> ChunkBatch:
+        own = {name.removeprefix("_"): value for name, value in vars(self).items()}
+        return ChunkBatch(**{**own, **parts})
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
