@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import logging
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -312,7 +313,7 @@ class Segmenter:
         return self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
 
     def _checked(self, inputs: Inputs) -> Inputs:
-        if np.isnan(self.plan.threshold_value):
+        if math.isnan(self.plan.threshold_value):
             raise ValueError(
                 f"the model of {self!r} stores no threshold: pass threshold=, a number or ('percentile', q), or call "
                 "fit(sample) first"
@@ -404,9 +405,9 @@ class Segmenter:
             for request, ids in requests:
                 partly = share_of(report, done, _size(request), total) if report else None
                 whole = self.models.complete(request, self.engine, partly)
-                known = whole if self.method.removes else request.with_(windowed=whole.windowed)
-                yield known, ids, self._cut(whole)
-                done += _size(request)
+                kept = whole is request or self.method.removes
+                yield whole if kept else request.with_(windowed=whole.windowed), ids, self._cut(whole)
+                done += _size(request) if report else 0
             return
         stages = (
             lambda found: (*found, self.models.prepare(found[0], self.engine)),

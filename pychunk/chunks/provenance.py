@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: The most text, in bytes, for which a batch of chunks holds its documents. A program that keeps all chunks of a corpus
 #: should not thereby keep the corpus in memory.
 MOST_BYTES = 4 << 20
+#: The most bytes of memory of such texts, which may be slices of larger arrays.
+_MOST_HELD = 2 * MOST_BYTES
 
 
 class Cutter(Protocol):
@@ -56,7 +58,7 @@ class BatchProvenance:
 
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
         self._segmenter, self._options, self._kind = weakref.ref(segmenter), segmenter.options, type(segmenter)
-        vectors = segmenter.options["vectors"]
+        vectors = self._options["vectors"]
         self._vectors = vectors if isinstance(vectors, Vectors) else None
         self._inputs = inputs
         self._scores: pa.Table | None = None
@@ -70,6 +72,9 @@ class BatchProvenance:
         """
         texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
+            small = all(part.get_total_buffer_size() <= _MOST_HELD for part in texts.texts)
+            if small and texts.source is None and not inputs.kept and inputs.given is NOTHING:
+                return cls(segmenter, inputs)
             texts = TextBatch([_compact(part) for part in texts.texts], texts.ids, texts.errors, None)
             return cls(segmenter, replace(inputs, texts=texts, kept={}, given=NOTHING))
         return None if any(value is not None for value in inputs.said.values()) else cls(segmenter, None)
@@ -125,7 +130,7 @@ class BatchProvenance:
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:
     """Return the text, copied if its buffer exceeds 8 MB, because a slice keeps the whole buffer in memory."""
-    if part.get_total_buffer_size() <= 2 * MOST_BYTES:
+    if part.get_total_buffer_size() <= _MOST_HELD:
         return part
     text, offsets = flat_text(part)
     return strings(text[offsets[0] : offsets[-1]].copy(), offsets - offsets[0])

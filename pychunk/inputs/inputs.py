@@ -119,6 +119,8 @@ class Inputs:
             summaries, notes = self._summaries(write)
             said = {**said, "summaries": summaries}
         given = DocumentArguments.of(method, texts, split, said)
+        if given is self.given and texts is self.texts and write is None:
+            return self
         return replace(
             self, texts=texts, said=said, notes=notes, given=given, written=self.written or write is not None
         )
