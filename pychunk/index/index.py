@@ -458,6 +458,7 @@ class Index:
         table = chunk_tables.as_table(chunks)
         if metadata is not None:
             table = with_metadata(table, chunks, argument_checks.columns(metadata, table))
+        chunk_tables.check_text_ids(table)
         if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
             table = with_columns_of_before(table, self._contents.chunks_of(chunk_tables.keys(table).unique(), lacks))
         if on_duplicate not in ("raise", "merge"):
