@@ -178,6 +178,24 @@ def test_a_users_column_text_id_of_an_older_index_stays_metadata(tmp_path: Path)
     assert found == {"a": (None, {}), "b": (chunks[1].text_id, {})}
 
 
+def test_chunks_are_removed_by_text_id(tmp_path: Path) -> None:
+    texts, names = ["Cats purr. Cats purr. They sleep.", "Cats purr."], ["a", "b"]
+    chunks = chunks_of(texts, ids=names)
+    first, second, third, other = chunks.table["text_id"].to_pylist()
+    with Index.create(tmp_path / "i") as index:
+        index.add(chunks)
+        assert index.remove(text_ids=[second, "?"]) == 1
+        assert index.remove(text_ids=[second]) == 0
+        assert {hit.text_id for hit in index.search("cats", k=9)[0]} == {first, third, other}
+        assert index.remove(text_ids=pa.array([first, other])) == 2
+        assert texts_in(index) == {"They sleep."}
+    assert texts_in(Index.open(tmp_path / "i")) == {"They sleep."}
+    with Index.create(tmp_path / "none") as index:
+        index.add(chunks_of(texts))
+        with pytest.raises(ValueError, match="text_ids= names 1 chunk, but the documents of this index have no ids"):
+            index.remove(text_ids=[first])
+
+
 def test_a_users_column_of_text_that_is_called_text_id_is_refused_and_stays_metadata_if_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
