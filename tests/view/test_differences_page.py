@@ -9,9 +9,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pyarrow as pa
 import pytest
 from command_line import invoke
+from test_view_browser import HOSTILE
 
 import pychunk
 from pychunk.view import differences_page
@@ -191,6 +193,28 @@ def test_the_command_writes_the_page_with_questions(tmp_path: Path) -> None:
         assert words[word] == sum(len(each[word]) for each in asked["questions"]) > 0
     again = invoke(["diff", *files, "--view", str(page)])
     assert (again.exit_code, "--overwrite" in again.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_browser_shows_hostile_texts_in_light_dark_and_on_phones(tmp_path: Path) -> None:
+    if chromium.found() is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    new = table_of({name: [text] for name, text in HOSTILE.items() if text.strip()})
+    old = table_of({name: [EVIL] for name in HOSTILE})
+    differences_page.page(pychunk.diff(old, new), (old, new), ("a", "b")).write(tmp_path / "page.html")
+    with chromium.Browser() as browser:
+        for width, dark in ((1200, False), (1200, True), (380, False)):
+            browser.size(width, 800, dark)
+            browser.open(tmp_path / "page.html")
+            browser.run("document.querySelectorAll('details').forEach(each => each.open = true)")
+            assert not browser.errors
+            assert not browser.requests
+            assert browser.run("document.scripts.length + document.images.length") == 0
+            assert browser.run("document.documentElement.scrollWidth") <= width
+            style = "getComputedStyle(document.querySelector('.row:not(.none)'))"
+            assert len(browser.run(f"{style}.gridTemplateColumns").split()) == (2 if width > 700 else 1)
+        shown = browser.run("[...document.querySelectorAll('.chunk.added .text')].map(each => each.innerText)")
+    assert len(shown) == new.num_rows
 
 
 @pytest.mark.parametrize("arguments", [["--view", "-"], ["--view", "x.parquet", "-o", "./x.parquet"]])
