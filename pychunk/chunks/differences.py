@@ -91,6 +91,15 @@ def diff(old: Any, new: Any) -> Differences:
         >>> pychunk.diff(old, new)
         <Differences: 1 kept, 0 moved, 1 added, 1 removed>
     """
+    return compared(old, new)
+
+
+def compared(old: Any, new: Any, *, across: bool = True) -> Differences:
+    """Compare two tables of chunks. See :func:`diff`.
+
+    With ``across=False``, a text that is in another document now is removed there and added here, as its ``text_id``
+    is another one.
+    """
     tables = _alike(*(_checked(name, each) for name, each in (("old", old), ("new", new))))
     before, after = (_numbered(table["text_id"]) for table in tables)
     row_of = {key: row for row, key in enumerate(before)}
@@ -98,7 +107,8 @@ def diff(old: Any, new: Any) -> Differences:
     change = np.where(old_row < 0, ADDED, KEPT).astype(np.int8)
     gone = np.setdiff1d(np.arange(len(before)), old_row[old_row >= 0])
     change[_out_of_order(old_row, np.asarray(tables[1]["document_index"], np.int64))] = MOVED
-    old_row, gone = _with_moved(tables, change, old_row, gone)
+    if across:
+        old_row, gone = _with_moved(tables, change, old_row, gone)
     change = np.append(change, np.full(len(gone), REMOVED, np.int8))
     rows = np.append(np.arange(len(after)), np.full(len(gone), -1, np.int64))
     notes = tuple(_notes(*(facts_of(table) for table in tables)))

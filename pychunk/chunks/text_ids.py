@@ -14,6 +14,8 @@ from .._engine import native
 
 #: The hash of the document's id if there are no ids.
 _NO_ID = bytes(16)
+#: The form of a text id, as a regular expression.
+PATTERN = "^[0-9a-f]{32}$"
 
 
 def words_of(text: str) -> bytes:

@@ -26,6 +26,7 @@ from ..index.chunk_tables import REQUIRED
 from ..index.index import Index
 from ..index.search.hits import Hit
 from ..io import open_source, writers
+from ..view.differences_page import page
 from .shared.batches import refuse
 from .shared.console import say
 from .shared.errors import readable_errors
@@ -40,7 +41,7 @@ pychunk diff chunks.parquet new.parquet -o changes.parquet
 
 pychunk diff chunks.jsonl new.jsonl --fail-over 5%
 
-pychunk diff chunks.parquet new.parquet -q questions.txt
+pychunk diff chunks.parquet new.parquet -q questions.txt --view changes.html
 
 OLD and NEW are files that `pychunk segment -o` wrote, or folders that `pychunk ingest` wrote. A chunk is kept if its
 text_id is in both: the id of its document, its text, and its number among equal texts of the document. It has moved if
@@ -79,6 +80,10 @@ def diff(
             help=f"Question, or text file with one on each line, whose best {HITS} hits are compared; may be repeated.",
         ),
     ] = None,
+    view: Annotated[
+        str | None,
+        typer.Option(metavar="PAGE.html", help="HTML file to write, with the old and the new chunks side by side."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Compare two files of chunks, and show how many were kept, moved, added and removed.
@@ -91,8 +96,7 @@ def diff(
         limit = None if fail_over is None else share_of("--fail-over", fail_over, most=1, or_none=True)
         if output == "-" and as_json:
             raise ValueError("--json cannot be combined with -o -, because both write to standard output: name a file")
-        if output not in (None, "-"):
-            check_output(output, [old, new], overwrite=overwrite)
+        _check_outputs(output, view, [old, new], overwrite)
         tables = _chunks(old, whole=bool(questions)), _chunks(new, whole=bool(questions))
         if note := _made_otherwise(*map(facts_of, tables)):
             say(f"note: {note}", "yellow")
@@ -101,6 +105,8 @@ def diff(
         if output is not None:
             with writers.Writer(output) as writer:
                 writer.write(found.table)
+        if view is not None:
+            page(found, tables, (hidden(old, old), hidden(new, new)), hits).write(view)
         if as_json:
             facts = _facts(found, old, new, limit) | ({"questions": hits} if questions else {})
             typer.echo(json.dumps(facts, indent=1, ensure_ascii=False, default=str))
@@ -113,6 +119,18 @@ def diff(
             say(f"{_share(found.changed)} of the chunks changed; --fail-over allows {_share(limit)}", "red")
     if over:
         raise typer.Exit(1)
+
+
+def _check_outputs(output: str | None, view: str | None, inputs: list[str], overwrite: bool) -> None:
+    """Raise an error if a file to write cannot be written, or would replace an input or the other file."""
+    if view == "-":
+        raise ValueError("--view needs a file, but got - (standard output): name a file")
+    if output not in (None, "-"):
+        check_output(output, inputs, overwrite=overwrite)
+    if view is not None:
+        check_output(view, inputs, overwrite=overwrite)
+        if output is not None and Path(output).resolve() == Path(view).resolve():
+            raise ValueError(f"-o and --view name the same file, {view}: name two files")
 
 
 def _questions(given: list[str]) -> list[str]:

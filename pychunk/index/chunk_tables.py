@@ -15,6 +15,7 @@ from .._engine.arrow import compute as pc
 from .._engine.arrow import with_current_names
 from .._engine.data.columns import ID_TYPE, UUIDS
 from .._util.counting import counted
+from ..chunks.text_ids import PATTERN
 from ..segmenter import Segmenter
 from ..vectors import vectors_of
 from . import argument_checks
@@ -49,6 +50,24 @@ def as_table(chunks: Any) -> pa.Table:
                 "drop its row"
             )
     return table
+
+
+def check_text_ids(table: pa.Table) -> None:
+    """Raise an error if a user's column of text has the name ``text_id``, as hits would show its values as ids.
+
+    Columns of other types stay metadata.
+    """
+    if "text_id" not in table.column_names:
+        return
+    column = table["text_id"]
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return
+    strange = column.filter(pc.invert(pc.match_substring_regex(column, PATTERN)))
+    if len(strange):
+        raise ValueError(
+            "the column 'text_id' must have the ids that pychunk gives to chunks, of 32 hexadecimal digits; got "
+            f"{strange[0].as_py()!r:.80}: give your column another name, such as 'my_text_id'"
+        )
 
 
 def _with_text_of_uuids(table: pa.Table) -> pa.Table:

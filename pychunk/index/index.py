@@ -458,6 +458,7 @@ class Index:
         table = chunk_tables.as_table(chunks)
         if metadata is not None:
             table = with_metadata(table, chunks, argument_checks.columns(metadata, table))
+        chunk_tables.check_text_ids(table)
         if documents is None and table.num_rows and (lacks := columns_not_given(table, self._contents.schema)):
             table = with_columns_of_before(table, self._contents.chunks_of(chunk_tables.keys(table).unique(), lacks))
         if on_duplicate not in ("raise", "merge"):
@@ -554,27 +555,36 @@ class Index:
             self._warned_of_contexts = True
             warnings.warn(said, stacklevel=3)
 
-    def remove(self, ids: Sequence[Any] | None = None, *, chunk_ids: Sequence[str] | None = None) -> int:
-        """Remove documents by id, or single chunks by chunk id, and return the number of removed chunks.
+    def remove(
+        self,
+        ids: Sequence[Any] | None = None,
+        *,
+        chunk_ids: Sequence[str] | None = None,
+        text_ids: Sequence[str] | None = None,
+    ) -> int:
+        """Remove documents by id, or single chunks by chunk id or text id, and return the number of removed chunks.
 
         Ids that the index does not have are ignored.
 
         Raises:
-            ValueError: You passed ids, but the documents of the index have no ids.
+            ValueError: You passed ids or text_ids, but the documents of the index have no ids.
         """
-        if (ids is None) == (chunk_ids is None):
-            raise ValueError(
-                f"remove() takes either ids or chunk_ids; got {'neither' if ids is None else 'both'} of them"
-            )
-        wanted = argument_checks.ids("ids", ids) if ids is not None else argument_checks.ids("chunk_ids", chunk_ids)
+        given = {"document_id": ("ids", ids), "chunk_id": ("chunk_ids", chunk_ids), "text_id": ("text_ids", text_ids)}
+        said = [column for column, (_, values) in given.items() if values is not None]
+        if len(said) != 1:
+            named = ", ".join(given[column][0] for column in said) or "none of them"
+            raise ValueError(f"remove() takes one of ids, chunk_ids and text_ids; got {named}")
+        name, values = given[said[0]]
+        wanted = argument_checks.ids(name, values)
         self._contents.begin_writing()
-        if ids is not None and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
+        if name != "chunk_ids" and len(wanted) and self.schema.names and "document_id" not in self.schema.names:
+            what = "document" if name == "ids" else "chunk"
             raise ValueError(
-                f"ids= names {counted(len(wanted), 'document')}, but the documents of this index have no ids: remove "
+                f"{name}= names {counted(len(wanted), what)}, but the documents of this index have no ids: remove "
                 "their chunks by chunk_ids=, or build the index again from chunks that were segmented with ids="
             )
         before = len(self)
-        self._contents.remove(wanted, "chunk_id" if ids is None else "document_id")
+        self._contents.remove(wanted, said[0])
         return before - len(self)
 
     def save(self) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from .._engine.arrow import compute as pc
 from .._util.counting import counted
 from .._util.durable_files import exchange, flush, new_file, remove, settle, uninterrupted
-from ..chunks.differences import diff
+from ..chunks.differences import compared
 from ..inputs.document_columns import arguments_of
 from ..io import Source
 from ..io.document_batches import documents_of
@@ -159,7 +159,8 @@ def write_changes(folder: Path, manifest: Manifest, plan: Plan, former: FormerRu
     import pyarrow.parquet as pq
 
     old, new = former.chunks_of(plan.gone), chunks_of([folder / shard.name for shard in manifest.shards], plan.cut)
-    found = diff(old, new)
+    # A store knows a chunk by its text_id, which depends on the document: the id of a chunk that left it must go.
+    found = compared(old, new, across=False)
     path = folder / CHANGES
     with new_file(aside(path)) as file:
         pq.write_table(found.table.select(_LISTED), file)

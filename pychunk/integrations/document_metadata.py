@@ -54,8 +54,17 @@ def said_of(made: Segmenter, keys: Mapping[str, str], metadatas: Sequence[Mappin
         ValueError: A document lacks a key that was named.
     """
     shared = set.intersection(*map(set, metadatas)) if metadatas else set()
+    return values_of(wanted_columns(made.method.wants, shared, keys), metadatas)
+
+
+def values_of(keys: Mapping[str, str], metadatas: Sequence[Mapping[Any, Any]]) -> dict[str, list[Any]]:
+    """Return the values of keys of the metadata by the keys' roles, one for each document.
+
+    Raises:
+        ValueError: A document lacks a key.
+    """
     found: dict[str, list[Any]] = {}
-    for name, key in wanted_columns(made.method.wants, shared, keys).items():
+    for name, key in keys.items():
         missing = [row for row, metadata in enumerate(metadatas) if key not in metadata]
         if missing:
             keys_there = ", ".join(map(str, metadatas[missing[0]]))

@@ -18,7 +18,7 @@ from ..methods import METHODS
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 from ..tokenizers.published import at_hand
-from .document_metadata import keys_of, parsed, said_of
+from .document_metadata import keys_of, parsed, said_of, values_of
 from .store_ids import store_ids
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class PychunkTextSplitter(TextSplitter):
     """A LangChain text splitter that cuts a list of documents in one native call.
 
-    A chunk of a document with an ``id`` has an ``id``, too, which stores use: its ``text_id``, a hash of the document's
+    A chunk of a document with an id has an ``id``, too, which stores use: its ``text_id``, a hash of the document's
     id, the text and its number among equal texts. An edit changes only the ids of the chunks whose text it changes. A
-    chunk of a document without an ``id`` has none, and stores give it a new one. An id made from the text alone would
+    chunk of a document without an id has none, and stores give it a new one. An id made from the text alone would
     let chunks of different documents replace each other.
 
     Args:
@@ -38,6 +38,9 @@ class PychunkTextSplitter(TextSplitter):
             the documents' metadata, such as ``columns={"titles": "title"}``.
         add_start_index: Whether to add the position of each chunk's first character to its metadata, as
             ``start_index``. It is exact, even if a text repeats itself. The end is ``start_index + len(page_content)``.
+        ids: The key of the documents' metadata that has the id of a document without an ``id``, such as ``"source"``
+            for documents that a loader made. Documents may share it, such as the pages of a file; a warning names
+            them. Default: only ``id`` is used.
         markup: ``"markdown"``, ``"html"`` or ``"auto"``: the texts are parsed as this markup, so that headings, tables
             and lists decide where chunks end. See :func:`pychunk.parse`. Default: texts are plain text.
 
@@ -52,11 +55,12 @@ class PychunkTextSplitter(TextSplitter):
         method: MethodName | None = None,
         *,
         add_start_index: bool = False,
+        ids: str | None = None,
         markup: Markup | None = None,
         **options: Any,
     ) -> None:
         super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # The Segmenter handles sizes.
-        self._keys, self._markup = keys_of(options), markup
+        self._keys, self._markup, self._ids = keys_of(options), markup, ids
         self.segmenter = Segmenter(method, **options)
 
     @classmethod
@@ -111,8 +115,12 @@ class PychunkTextSplitter(TextSplitter):
     def create_documents(
         self, texts: Sequence[str], metadatas: Sequence[dict[Any, Any]] | None = None
     ) -> list[Document]:
-        """Return one Document for each chunk, with a copy of its document's metadata, and without an id."""
-        return self._split(list(texts), metadatas, None)
+        """Return one Document for each chunk, with a copy of its document's metadata, and an id if that has one.
+
+        Only the option ``ids`` names ids of texts.
+        """
+        texts = list(texts)
+        return self._split(texts, metadatas, [None] * len(texts))
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Return one Document for each chunk, with a copy of its document's metadata, and an id if that has one."""
@@ -123,12 +131,14 @@ class PychunkTextSplitter(TextSplitter):
         )
 
     def _split(
-        self, texts: list[str], metadatas: Sequence[dict[Any, Any]] | None, names: list[str | None] | None
+        self, texts: list[str], metadatas: Sequence[dict[Any, Any]] | None, names: list[str | None]
     ) -> list[Document]:
         metadatas = metadatas or [{}] * len(texts)
         if len(metadatas) != len(texts):
             raise ValueError(f"metadatas must hold one dictionary for each of {len(texts)} texts; got {len(metadatas)}")
-        names = names or [None] * len(texts)
+        if self._ids is not None:
+            (own,) = values_of({"ids": self._ids}, metadatas).values()
+            names = [name or (None if value is None else str(value)) for name, value in zip(names, own, strict=True)]
         # Documents without an id get one for this call only.
         ids = [name or str(uuid.uuid4()) for name in names] if any(names) else None
         said = said_of(self.segmenter, self._keys, metadatas)

@@ -1,4 +1,4 @@
-"""The style of every page of pychunk: colours in light and dark, fonts, headings and drawings."""
+"""The style of every page of pychunk: colours in light and dark, fonts, headings, drawings and control characters."""
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1c2024; --soft: #5a636d; --rule: #d9dee3; --mark: #1f5fc4;
@@ -24,4 +24,7 @@ svg text { fill: var(--soft); }
 .rule, .leader { stroke: var(--rule); }
 .axis, .zero { stroke: var(--soft); }
 .bar, .mean { fill: var(--mark); }
+.ctl { unicode-bidi: isolate; }
+.ctl::before { content: attr(data-u); font: .65em/1 ui-monospace, monospace; border: 1px solid var(--soft);
+  border-radius: 2px; padding: 0 .2em; margin: 0 .1em; vertical-align: middle; }
 """

@@ -1,23 +1,19 @@
 """The HTML page that shows chunks, which needs no other file and no network.
 
-Its security policy admits only its own script and style, by their hashes. The documents are JSON data in the page.
+The documents are JSON data in the page.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._util.html_page import Page
 from . import page_style
-
-if TYPE_CHECKING:
-    pass
+from .page_frame import framed
 
 #: The characters that are escaped in the data: markup, and characters that editors, browsers or HTML itself change.
 _UNSAFE = re.compile(
@@ -30,23 +26,13 @@ def page(data: dict[str, Any], facts: str) -> Page:
 
     ``facts`` is HTML that pychunk made from numbers and escaped names, and is therefore inserted without escaping.
     """
-    script, sheet = script_text(), style_text()
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return Page(
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n<title>pychunk</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>{sheet}</style>\n</head>\n<body>\n"
+    body = (
         '<header class="top" id="bar"><h1 id="title">pychunk</h1><span class="at" id="at"></span></header>\n'
         f'<details class="side" open><summary>Facts, sizes, keys</summary>{_SEARCH}{facts}{_KEYS}</details>\n'
         "<main><noscript>This page needs JavaScript: its own script shows the chunks.</noscript></main>\n"
         f'<script type="application/json" id="data">{as_data(data)}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
     )
+    return framed(body, style_text(), script_text())
 
 
 _SEARCH = (
@@ -87,7 +73,3 @@ def as_data(data: Any) -> str:
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -178,6 +178,50 @@ def test_a_users_column_text_id_of_an_older_index_stays_metadata(tmp_path: Path)
     assert found == {"a": (None, {}), "b": (chunks[1].text_id, {})}
 
 
+def test_chunks_are_removed_by_text_id(tmp_path: Path) -> None:
+    texts, names = ["Cats purr. Cats purr. They sleep.", "Cats purr."], ["a", "b"]
+    chunks = chunks_of(texts, ids=names)
+    first, second, third, other = chunks.table["text_id"].to_pylist()
+    with Index.create(tmp_path / "i") as index:
+        index.add(chunks)
+        assert index.remove(text_ids=[second, "?"]) == 1
+        assert index.remove(text_ids=[second]) == 0
+        assert {hit.text_id for hit in index.search("cats", k=9)[0]} == {first, third, other}
+        assert index.remove(text_ids=pa.array([first, other])) == 2
+        assert texts_in(index) == {"They sleep."}
+    assert texts_in(Index.open(tmp_path / "i")) == {"They sleep."}
+    with Index.create(tmp_path / "none") as index:
+        index.add(chunks_of(texts))
+        with pytest.raises(ValueError, match="text_ids= names 1 chunk, but the documents of this index have no ids"):
+            index.remove(text_ids=[first])
+
+
+def test_a_users_column_of_text_that_is_called_text_id_is_refused_and_stays_metadata_if_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = chunks_of(["Cats purr.", "Dogs bark."], ids=["a", "b"])
+    former, own = chunks.table.drop_columns(["text_id"]), ["mine", None]
+    refused = "'text_id' must have the ids that pychunk gives to chunks, of 32 hexadecimal digits; got 'mine': give"
+    with pychunk.Index.create(tmp_path / "pets") as index:
+        with pytest.raises(ValueError, match=refused):
+            index.add(former.append_column("text_id", pa.array(own)))
+        with pytest.raises(ValueError, match=refused):
+            index.add(former, metadata={"text_id": own})
+        with pytest.raises(ValueError, match="already have a column of that name"):
+            index.add(chunks, metadata={"text_id": own})
+        assert len(index) == 0
+        index.add(chunks)
+    with monkeypatch.context() as older:  # Older versions had no such check.
+        older.setattr("pychunk.index.chunk_tables.check_text_ids", lambda table: None)
+        with pychunk.Index.create(tmp_path / "older") as index:
+            index.add(former.append_column("text_id", pa.array(own)))
+    with Index.open(tmp_path / "older") as index:
+        index.add(chunks_of(["Cows moo."], ids=["c"]))
+        found = {hit.document_id: (hit.text_id, hit.metadata) for hit in index.search("x", k=9, mode="dense")[0]}
+    new = pychunk.segment("Cows moo.", ids="c")[0].text_id
+    assert found == {"a": (None, {"text_id": "mine"}), "b": (None, {}), "c": (new, {})}
+
+
 def test_metadata_is_kept_of_what_is_saved_waiting_and_removed(tmp_path: Path) -> None:
     with Index.create(tmp_path / "i") as index:
         index.add(chunks_of(PETS[:1], ids=[1]), metadata={"year": [7], "tags": [["x", "y"]]})

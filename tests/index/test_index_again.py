@@ -141,6 +141,8 @@ def test_what_is_known_of_documents_goes_with_them(tmp_path: Path) -> None:
         index.save()
     with Index.open(tmp_path / "x") as index:
         assert update(index, corpus) == 2
+        assert index.remove(text_ids=[index.search("rust", k=1)[0][0].text_id or ""]) == 1
+        assert update(index, corpus) == 1  # A document that lost a chunk counts as changed.
 
 
 def test_documents_that_do_not_fit_the_chunks_are_refused(tmp_path: Path) -> None:

@@ -195,8 +195,10 @@ def test_remove_takes_a_list_of_one_kind(saved_index: Path) -> None:
             for missing in (None, float("nan")):
                 with pytest.raises(TypeError, match="ids must not be null; row 1 is"):
                     use(["a", missing])
-        with pytest.raises(ValueError, match="ids or chunk_ids"):
+        with pytest.raises(ValueError, match="takes one of ids, chunk_ids and text_ids; got none of them"):
             index.remove()
+        with pytest.raises(ValueError, match="takes one of ids, chunk_ids and text_ids; got ids, text_ids"):
+            index.remove(["a"], text_ids=["b"])
         with pytest.raises(TypeError, match="chunk_ids must not be null; row 0 is None"):
             index.remove(chunk_ids=[None])
         assert len(index) == 4

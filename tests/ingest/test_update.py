@@ -110,6 +110,20 @@ def test_the_list_of_changes_leads_from_one_state_to_the_next(tmp_path: Path) ->
         assert store == texts_of(out)
 
 
+def test_a_text_that_moved_to_another_document_is_removed_from_the_first(tmp_path: Path) -> None:
+    out, options = tmp_path / "out", {"method": "paragraph", "keep_together": False, "min_tokens": 0}
+    updated(write(tmp_path / "in.jsonl", {"a": ["One.", "Two."], "b": ["Three."]}), out, **options)
+    before = set(texts_of(out))
+    report = updated(write(tmp_path / "in.jsonl", {"a": ["One."], "b": ["Three.", "Two."]}), out, **options)
+    assert report.changes == {"kept": 2, "moved": 0, "added": 1, "removed": 1}
+    listed = {
+        change: {row["text_id"] for row in changes_of(out) if row["change"] == change}
+        for change in ("added", "removed")
+    }
+    assert listed["removed"] == before - set(texts_of(out))
+    assert listed["added"] == set(texts_of(out)) - before
+
+
 def test_of_documents_that_gain_a_line_only_their_texts_are_encoded(tmp_path: Path) -> None:
     counts: list[int] = []
 

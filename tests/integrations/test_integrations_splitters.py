@@ -106,6 +106,44 @@ def test_langchain_chunks_of_documents_with_ids_have_ids(langchain: Any) -> None
     assert all(part.id is None for part in splitter.split_documents([Document(page_content="One. Two.")] * 2))
 
 
+def test_langchain_takes_ids_from_metadata(langchain: Any, tmp_path: Path) -> None:
+    from langchain_core.documents import Document
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    from pychunk.integrations.langchain_embeddings import PychunkEmbeddings
+    from pychunk.integrations.langchain_store import PychunkVectorStore
+
+    def loaded(first: str) -> list[Document]:  # as loaders make them, which set no id
+        texts = {"a.txt": first + REPEATS, "b.txt": "One. Two.", "c.txt": "One. Two."}
+        return [Document(page_content=text, metadata={"source": name}) for name, text in texts.items()]
+
+    splitter = pickle.loads(pickle.dumps(langchain.PychunkTextSplitter("sentence", ids="source")))
+    texts = [document.page_content for document in loaded("")]
+    expected = pychunk.segment(texts, "sentence", ids=["a.txt", "b.txt", "c.txt"]).table["text_id"].to_pylist()
+    runs = [[part.id for part in splitter.split_documents(loaded(first))] for first in ("", "", "New. ")]
+    assert runs[0] == runs[1] == expected
+    assert len(set(runs[2]) - set(expected)) == 1
+    metadatas = [document.metadata for document in loaded("")]
+    assert [part.id for part in splitter.create_documents(texts, metadatas)] == expected
+    own = splitter.split_documents([Document(page_content="One.", id="x", metadata={"source": "a.txt"})])
+    assert own[0].id == pychunk.segment("One.", "sentence", ids="x")[0].text_id
+    pages = [Document(page_content="One.", metadata={"source": "a.pdf", "page": page}) for page in range(2)]
+    ids = [[part.id for part in splitter.split_documents(pages)] for _ in range(2)]
+    assert ids[0] == ids[1]
+    assert len(set(ids[0])) == 2
+    memory = InMemoryVectorStore(PychunkEmbeddings())
+    store = PychunkVectorStore(pychunk.Index.create(tmp_path / "i"))
+    for _ in range(2):
+        for each in (memory, store):
+            assert each.add_documents(splitter.split_documents(loaded(""))) == expected
+    assert sorted(memory.store) == sorted(store.index.ids()) == sorted(expected)
+    with pytest.raises(ValueError, match="ids='source': document 0 has no such key in its metadata"):
+        splitter.create_documents(texts)
+    assert (
+        langchain.PychunkTextSplitter("sentence", ids="name").create_documents(["One."], [{"name": None}])[0].id is None
+    )
+
+
 TITLED = ["Cats purr. The sun burns. Dogs bark at night.", "One sentence. Stars burn hydrogen."]
 
 
@@ -240,6 +278,24 @@ def test_llama_index_nodes_have_text_ids(llama_index: Any) -> None:
     assert len({node.id_ for node in without}) == 4
     own = llama_index.PychunkNodeParser("sentence", id_func=lambda at, node: f"{node.id_}-{at}")
     assert [node.id_ for node in own([Document(text="One. Two.", id_="b")])] == ["b-0", "b-1"]
+
+
+def test_llama_index_nodes_of_files_have_the_same_ids_in_each_run(llama_index: Any, tmp_path: Path) -> None:
+    from llama_index.core import SimpleDirectoryReader
+    from llama_index.core.ingestion import IngestionPipeline
+
+    def run() -> list[str]:
+        documents = SimpleDirectoryReader(str(tmp_path), filename_as_id=True).load_data()
+        stages = [llama_index.PychunkNodeParser("sentence")]
+        return [node.node_id for node in IngestionPipeline(transformations=stages).run(documents=documents)]
+
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(REPEATS)
+    found = run()
+    assert run() == found
+    assert len(set(found)) == len(found)
+    (tmp_path / "a.txt").write_text("New. " + REPEATS)
+    assert len(set(run()) - set(found)) == 1
 
 
 def test_llama_index_parses_nodes_again(llama_index: Any) -> None:

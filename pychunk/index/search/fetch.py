@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..._engine.data.columns import COLUMNS
+from ...chunks.text_ids import PATTERN
 from ..scoring import fusion
 from ..scoring.fusion import I64
 from ..store import context_column, proposition_column
@@ -66,6 +68,8 @@ def hits(searcher: Searcher, found: Sequence[Found], queries: Sequence[str] = ()
             if span is not None and span[0] == proposition_column.NO_SPAN:
                 proposition, span = proposition_column.text_of(propositions, span), None
             shown = {name: own.pop(name) for name in fields if name in own}
+            if (text_id := shown.get("text_id")) is not None and not re.match(PATTERN, text_id):
+                own["text_id"] = shown.pop("text_id")  # A column of the user in an index of an older version.
             if breaks:
                 shown.update(_pages(searcher, shown, breaks, span, query))
             own_hits.append(
