@@ -457,7 +457,11 @@ class PostingsMaker:
         others: list[str] = ...,
     ) -> None: ...
     def count(
-        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int = 1
+        self,
+        text: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        threads: int = 1,
+        contexts: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
     def finish(
         self,
