@@ -31,12 +31,12 @@ def heads(documents: Documents, characters: int) -> list[str]:
     found, at = [], 0
     for number, end in enumerate(ends):
         text, complete = _joined(texts[at:end], starts[at:end], whole[at:end])
-        words = " ".join(text.split())
+        words = _words(text, characters)
         # If the text read so far has too few words, because much of it is white space, all chunks are read.
         if len(words) <= characters and not (complete and end - at == sizes[number]):
             first, last = documents.first[number : number + 2].tolist()
             every = table["text"].slice(first, last - first).to_pylist()
-            words = " ".join(_joined(every, start[first:last].tolist(), [True] * len(every))[0].split())
+            words = _words(_joined(every, start[first:last].tolist(), [True] * len(every))[0], characters)
         found.append(whole_words(words, characters))
         at = end
     return found
@@ -56,3 +56,17 @@ def _joined(texts: list[str], starts: list[int], whole: list[bool]) -> tuple[str
         if not complete:
             return "".join(pieces), False
     return "".join(pieces), True
+
+
+def _words(text: str, characters: int) -> str:
+    """Return a text with single spaces between its words, or a beginning of it with more than ``characters``.
+
+    Most texts need no change, which shows in a fifth of the time of splitting them.
+    """
+    for begin in (text[: characters + characters // 8], text):
+        # Of all white space, only the space is printable.
+        single = begin.isprintable() and "  " not in begin
+        words = begin.strip() if single else " ".join(begin.split())
+        if len(words) > characters:
+            break
+    return words
