@@ -15,6 +15,9 @@ from .._engine.arrow import compute as pc
 from .._engine.arrow import with_current_names
 from .._engine.data.columns import ID_TYPE, UUIDS
 from .._util.counting import counted
+from ..encoders import registry
+from ..encoders.static_encoder import StaticEncoder
+from ..placement import Placement
 from ..segmenter import Segmenter
 from ..vectors import vectors_of
 from . import argument_checks
@@ -423,6 +426,10 @@ def vectors_of_texts(texts: pa.Array, encoder: Any, options: dict[str, Any]) -> 
         >>> (found**2).sum(axis=1).round(3).tolist()
         [1.0, 0.0]
     """
+    where = Placement.of(options.get("placement"))
+    made = registry.vector_encoder(encoder, where.for_models)
+    if isinstance(made, StaticEncoder):  # without the table of chunks
+        return made.encode_passages(texts.cast(pa.large_string()), threads=where.threads)
     return _rows_of_vectors(_encoded(pa.table({"text": texts}), encoder, "chunk", options), len(texts))
 
 
