@@ -31,12 +31,14 @@ def heads(documents: Documents, characters: int) -> list[str]:
     found, at = [], 0
     for number, end in enumerate(ends):
         text, complete = _joined(texts[at:end], starts[at:end], whole[at:end])
-        words = _words(text, characters)
+        words = " ".join(text[: characters + characters // 8].split())
+        if len(words) <= characters:
+            words = " ".join(text.split())
         # If the text read so far has too few words, because much of it is white space, all chunks are read.
         if len(words) <= characters and not (complete and end - at == sizes[number]):
             first, last = documents.first[number : number + 2].tolist()
             every = table["text"].slice(first, last - first).to_pylist()
-            words = _words(_joined(every, start[first:last].tolist(), [True] * len(every))[0], characters)
+            words = " ".join(_joined(every, start[first:last].tolist(), [True] * len(every))[0].split())
         found.append(whole_words(words, characters))
         at = end
     return found
@@ -56,12 +58,3 @@ def _joined(texts: list[str], starts: list[int], whole: list[bool]) -> tuple[str
         if not complete:
             return "".join(pieces), False
     return "".join(pieces), True
-
-
-def _words(text: str, characters: int) -> str:
-    """Return a text with single spaces between its words, or a beginning of it with more than ``characters``."""
-    for begin in (text[: characters + characters // 8], text):
-        words = " ".join(begin.split())
-        if len(words) > characters:
-            break
-    return words

@@ -230,7 +230,7 @@ class PostingsBuilder:
         return self._maker.count(text, offsets, threads, before)
 
     def _flat(self, texts: pa.ChunkedArray) -> tuple[npt.NDArray[np.uint8], I64]:
-        array = texts.cast(pa.large_string()).combine_chunks()
+        array = arrow.one_array(texts.cast(pa.large_string()))
         if self._folding is None:
             array = pa.array(map(self._folded, array.to_pylist()), pa.large_string())
         return arrow.flat_text(array)
