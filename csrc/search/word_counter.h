@@ -29,7 +29,7 @@ class WordCounter {
   // row contains.
   //
   // If `contexts` is not empty, it holds a text for each row, whose words precede those of the row's text. A context
-  // that the row before has, too, is not read again: 30 chunks of an article have its first words as context.
+  // that the row before has, too, is not read again, as all chunks of a document may have its first words as context.
   TermRows read(const Texts& texts, const Texts& contexts, const WordCharacters& characters, const Folding* folding,
                 StringTable& words);
 

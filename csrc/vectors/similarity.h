@@ -29,8 +29,7 @@ class UnitSums {
   int64_t rows() const { return vectors_.rows; }
   int64_t cols() const { return vectors_.cols; }
 
-  // Sum i, before each of its values is multiplied by `scale`. The kernels that write the sums multiply: a pass of its
-  // own took a third of the time that sums add to packing.
+  // Sum i, before each of its values is multiplied by `scale`. Whoever reads the values multiplies, which saves a pass.
   struct Sum {
     const float* values;
     float scale;

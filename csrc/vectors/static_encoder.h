@@ -35,8 +35,8 @@ Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, cons
                             int threads);
 
 // Returns the same for texts, each encoded as a chunk with this text: the unit vector of the sum of its sentences'
-// vectors, each times its number of tokens, or once if there are no tokens. It takes 0.5 us for a heading, of which
-// segment() takes 1.1 us to make a row of the chunk table, too.
+// vectors, each times its number of tokens, or once if there are no tokens. Of 2,332 paths of headings, each took 0.7
+// us. As chunks of segment(), which also makes the rows of a chunk table, each took 1.8 us.
 Buffer<float> encode_passages(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
                               int threads);
 
