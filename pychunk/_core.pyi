@@ -175,6 +175,13 @@ def encode_static(
     table: npt.NDArray[np.int8],
     threads: int = 1,
 ) -> npt.NDArray[np.float32]: ...
+def encode_passages(
+    text: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    tokenizer: WordPiece,
+    table: npt.NDArray[np.int8],
+    threads: int = 1,
+) -> npt.NDArray[np.float32]: ...
 def weighted_bags(
     table: npt.NDArray[np.int16],
     rows: npt.NDArray[np.int32],
@@ -457,7 +464,11 @@ class PostingsMaker:
         others: list[str] = ...,
     ) -> None: ...
     def count(
-        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int = 1
+        self,
+        text: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        threads: int = 1,
+        contexts: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
     def finish(
         self,

@@ -84,8 +84,8 @@ struct Kernels {
   void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
   // Sets out = sums / |sums|. A zero vector stays zero.
   void (*unit_from_sums)(const int32_t* sums, size_t dim, float* out);
-  // Writes a row of `size` numbers as bytes, followed by their scale.
-  void (*pack_row)(const float* row, size_t size, int8_t* out);
+  // Writes `size` numbers of a row, each times `factor`, as bytes, followed by their scale.
+  void (*pack_row)(const float* row, size_t size, float factor, int8_t* out);
   // Returns a . b, computed as a fixed tree of partial sums.
   float (*dot)(const float* a, const float* b, size_t dim);
   // Sets sum = a + b, products[0] = sum . sum and products[1] = sum . other, by the same tree.

@@ -488,6 +488,23 @@ void bind_segment(py::module_& m) {
       py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
       py::arg("threads") = 1, "Return the unit vectors of k texts, float32[k, dim].");
   m.def(
+      "encode_passages",
+      [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const WordPiece& tokenizer,
+         const Array<int8_t>& table, int threads) {
+        const Texts documents = texts(text, offsets);
+        const Matrix<const int8_t> rows = matrix(table, "table");
+        PYCHUNK_CHECK(rows.rows >= tokenizer.vocabulary_size(), "the table must have a row for each of ",
+                      tokenizer.vocabulary_size(), " tokens, got ", rows.rows);
+        return array(without_gil([&] {
+                       check_utf8(text, view(offsets));
+                       return encode_passages(documents, tokenizer, rows, threads);
+                     }),
+                     {documents.size(), rows.cols});
+      },
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("tokenizer"), py::arg("table").noconvert(),
+      py::arg("threads") = 1,
+      "Return the unit vectors of k texts, each as that of a chunk with this text, float32[k, dim].");
+  m.def(
       "embedding_bags",
       [](const Array<int8_t>& table, const Array<int32_t>& ids, const Array<int64_t>& offsets, int threads) {
         const Matrix<const int8_t> rows = matrix(table, "table");

@@ -69,12 +69,14 @@ class PostingsMaker {
                  {ngram, stem.has_value(), std::move(stop_words), std::move(english), std::move(others), memory}),
         stem_(std::move(stem)) {}
 
-  py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads) {
+  py::tuple count(const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads,
+                  const std::optional<std::pair<Array<uint8_t>, Array<int64_t>>>& contexts) {
     const InUse in_use(used_);
-    const Texts rows = texts(text, offsets);
+    const Texts rows = texts(text, offsets), before = contexts ? texts(contexts->first, contexts->second) : Texts{};
     without_gil([&] {
       check_utf8(text, view(offsets));
-      counter_.read(rows, threads);
+      if (contexts) check_utf8(contexts->first, view(contexts->second));
+      counter_.read(rows, before, threads);
       return true;
     });
     const std::vector<std::string_view> words = counter_.unknown();
@@ -266,8 +268,10 @@ void bind_terms(py::module_& m) {
            py::arg("memory") = TermOptions().memory, py::arg("english") = std::vector<std::string>(),
            py::arg("others") = std::vector<std::string>())
       .def("count", &PostingsMaker::count, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
-           py::arg("threads") = 1,
+           py::arg("threads") = 1, py::arg("contexts") = py::none(),
            R"(Return (terms int32[p], counts int32[p], sizes int32[n], lengths int32[n]) of n texts, ASCII or folded.
+
+`contexts` is None, or the bytes and offsets of n texts. The terms of each precede those of its row.
 
 Terms are numbers that stay the same from call to call. The number of a new term depends on the threads, each of which
 needs memory for the words that it has read. stem(words) is called once with all new words.

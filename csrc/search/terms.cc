@@ -80,7 +80,9 @@ bool TermCounter::is_paired(std::string_view word) const {
   return is_unspaced((*characters_)[decode_utf8(word, 0).code_point]);
 }
 
-void TermCounter::read(const Texts& texts, int threads) {
+void TermCounter::read(const Texts& texts, const Texts& contexts, int threads) {
+  PYCHUNK_CHECK(contexts.size() == 0 || contexts.size() == texts.size(), "there must be one context for each of ",
+                texts.size(), " texts, got ", contexts.size());
   read_ = {};
   const std::vector<int64_t> shares = even_shares(texts.offsets, threads);
   const auto count = static_cast<int64_t>(shares.size()) - 1;
@@ -89,10 +91,12 @@ void TermCounter::read(const Texts& texts, int threads) {
   parallel_for(count, threads, [&](int64_t i) {
     const auto begin = static_cast<size_t>(shares[static_cast<size_t>(i)]);
     const auto end = static_cast<size_t>(shares[static_cast<size_t>(i) + 1]);
-    const Texts share{texts.data, texts.offsets.subspan(begin, end - begin + 1)};
+    const auto own = [&](const Texts& all) {
+      return all.size() == 0 ? Texts{} : Texts{all.data, all.offsets.subspan(begin, end - begin + 1)};
+    };
     WordCounter& counter = i == 0 ? first_ : helpers_[static_cast<size_t>(i) - 1]->counter;
     StringTable& words = i == 0 ? words_ : helpers_[static_cast<size_t>(i) - 1]->words;
-    found[static_cast<size_t>(i)] = counter.read(share, *characters_, folding_.get(), words);
+    found[static_cast<size_t>(i)] = counter.read(own(texts), own(contexts), *characters_, folding_.get(), words);
   });
   for (int64_t i = 1; i < count; ++i) take_words(*helpers_[static_cast<size_t>(i) - 1]);
   parallel_for(count - 1, threads, [&](int64_t i) {

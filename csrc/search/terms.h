@@ -45,8 +45,9 @@ class TermCounter {
   TermCounter(std::shared_ptr<const WordCharacters> characters, std::shared_ptr<const Folding> folding,
               TermOptions options);
 
-  // Read the words of each text, which must be valid UTF-8.
-  void read(const Texts& texts, int threads = 1);
+  // Read the words of each text, which must be valid UTF-8. `contexts` is empty, or holds for each text one whose words
+  // precede its own.
+  void read(const Texts& texts, const Texts& contexts, int threads = 1);
   // Return the words whose terms are not known yet. They are valid until the next call.
   std::vector<std::string_view> unknown() const;
   // Learn the stems of the words that unknown() returned, in their order. Without stemming, the stems are the words

@@ -100,8 +100,36 @@ void WordCounter::read_folded(std::string_view text, const WordCharacters& chara
   end_word(size);
 }
 
-TermRows WordCounter::read(const Texts& texts, const WordCharacters& characters, const Folding* folding,
-                           StringTable& words) {
+void WordCounter::read_text(std::string_view text, const WordCharacters& characters, const Folding* folding,
+                            StringTable& words) {
+  if (count_characters(text) == static_cast<int64_t>(text.size())) {
+    read_ascii(text, characters, words);
+  } else if (folding == nullptr) {
+    read_folded(text, characters, words);
+  } else {
+    folded_.clear();
+    folding->fold(text, folded_);
+    read_folded({folded_.data(), folded_.size()}, characters, words);
+  }
+}
+
+void WordCounter::keep_context(StringTable& words) {
+  count_waiting(words);  // before the next text is read, because the waiting words are in its buffers
+  context_.clear();
+  for (const int32_t number : met_) context_.emplace_back(number, times_[static_cast<size_t>(number)]);
+  context_length_ = length_;
+}
+
+void WordCounter::repeat_context() {
+  for (const auto& [number, count] : context_) {
+    times_[static_cast<size_t>(number)] = count;
+    met_.push_back(number);
+  }
+  length_ = context_length_;
+}
+
+TermRows WordCounter::read(const Texts& texts, const Texts& contexts, const WordCharacters& characters,
+                           const Folding* folding, StringTable& words) {
   TermRows found;
   times_.assign(static_cast<size_t>(words.size()), 0);  // an exception may have left some counts
   met_.clear();
@@ -109,16 +137,13 @@ TermRows WordCounter::read(const Texts& texts, const WordCharacters& characters,
   waits_ = 0;
   for (int64_t row = 0; row < texts.size(); ++row) {
     checkpoint_each(row, 64);
-    const std::string_view text = texts[row];
-    if (count_characters(text) == static_cast<int64_t>(text.size())) {
-      read_ascii(text, characters, words);
-    } else if (folding == nullptr) {
-      read_folded(text, characters, words);
-    } else {
-      folded_.clear();
-      folding->fold(text, folded_);
-      read_folded({folded_.data(), folded_.size()}, characters, words);
+    if (contexts.size() > 0 && row > 0 && contexts[row] == contexts[row - 1]) {
+      repeat_context();
+    } else if (contexts.size() > 0) {
+      read_text(contexts[row], characters, folding, words);
+      keep_context(words);
     }
+    read_text(texts[row], characters, folding, words);
     end_row(words, found);
   }
   forget_if_huge(lower_, folded_);

@@ -111,15 +111,16 @@ UnitSums::UnitSums(const Matrix<const float>& vectors, std::span<const int64_t> 
   for (int64_t i = 0; i < added.rows; ++i) zero_[static_cast<size_t>(i)] = is_zero(added.row(i), added.cols);
 }
 
-const float* UnitSums::row(int64_t i, float* room) const {
+UnitSums::Sum UnitSums::row(int64_t i, float* room) const {
   const float* const row = vectors_.row(i);
-  if (chosen_.empty()) return row;
+  if (chosen_.empty()) return {row, 1.0f};
   const int64_t other = chosen_[static_cast<size_t>(i)];
-  if (zero_[static_cast<size_t>(other)] || is_zero(row, vectors_.cols)) return row;
-  const float* const more = added_.row(other);
-  for (int64_t j = 0; j < vectors_.cols; ++j) room[j] = row[j] + more[j];
+  if (zero_[static_cast<size_t>(other)] || is_zero(row, vectors_.cols)) return {row, 1.0f};
+  float products[2];
+  kernels().sum_and_products(row, added_.row(other), row, static_cast<size_t>(vectors_.cols), room, products);
+  if (is_plain(products[0])) return {room, unit_scale(static_cast<double>(products[0]))};
   normalize(room, vectors_.cols);
-  return room;
+  return {room, 1.0f};
 }
 
 void UnitSums::write(int threads, float* out) const {
@@ -129,7 +130,8 @@ void UnitSums::write(int threads, float* out) const {
     const int64_t end = std::min(vectors_.rows, (block + 1) * kBlock);
     for (int64_t i = block * kBlock; i < end; ++i) {
       float* const sum = out + i * vectors_.cols;
-      if (const float* const found = row(i, sum); found != sum) std::copy_n(found, vectors_.cols, sum);
+      const auto [values, scale] = row(i, sum);
+      for (int64_t j = 0; j < vectors_.cols; ++j) sum[j] = values[j] * scale;
     }
   });
 }

@@ -29,8 +29,13 @@ class UnitSums {
   int64_t rows() const { return vectors_.rows; }
   int64_t cols() const { return vectors_.cols; }
 
-  // Returns sum i. It is in `room`, which has cols() values, or in `vectors`.
-  const float* row(int64_t i, float* room) const;
+  // Sum i, before each of its values is multiplied by `scale`. Whoever reads the values multiplies, which saves a pass.
+  struct Sum {
+    const float* values;
+    float scale;
+  };
+  // Returns sum i. Its values are in `room`, which has cols() values, or in `vectors`.
+  Sum row(int64_t i, float* room) const;
 
   // Writes all sums. It reads and writes 4 bytes a value each, which is the floor.
   void write(int threads, float* out) const;

@@ -8,6 +8,8 @@
 #include "common/parallel.h"
 #include "common/work_counters.h"
 #include "common/work_split.h"
+#include "text/sentence_splitter.h"
+#include "tokens/length.h"
 #include "vectors/similarity.h"
 
 namespace pychunk {
@@ -86,6 +88,48 @@ Buffer<float> encode_static(const Texts& texts, const WordPiece& tokenizer, cons
       encode_static(texts[i], tokenizer, table, &out[i * table.cols]);
   });
   if (texts.size() > 0) work().tokenized += static_cast<uint64_t>(texts.offsets.back() - texts.offsets.front());
+  return out;
+}
+
+Buffer<float> encode_passages(const Texts& texts, const WordPiece& tokenizer, const Matrix<const int8_t>& table,
+                              int threads) {
+  constexpr size_t kAtOnce = 64;  // sentences whose vectors are kept
+  const size_t dim = static_cast<size_t>(table.cols);
+  const Kernels& run = kernels();
+  Buffer<float> out(texts.size() * table.cols);
+  const std::vector<int64_t> borders = plan_blocks(texts);
+  parallel_for(static_cast<int64_t>(borders.size()) - 1, threads, [&](int64_t b) {
+    SentenceList sentences;
+    Values<int32_t> ids;
+    std::vector<int64_t> offsets, counts;
+    std::vector<float> vectors(kAtOnce * dim), plain(dim);
+    for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
+      const std::string_view text = texts[i];
+      float* const sum = &out[i * table.cols];
+      std::fill_n(sum, dim, 0.0f);
+      std::fill(plain.begin(), plain.end(), 0.0f);
+      split_sentences(text, Wrap::kAuto, sentences);
+      const size_t count = sentences.starts.size();
+      sentences.starts.push_back(static_cast<int64_t>(text.size()));
+      encode_and_count(tokenizer, text, sentences.starts.data(), count, ids, offsets, counts);
+      int64_t weight = 0;
+      for (size_t s = 0; s < count; ++s) {
+        if (s % kAtOnce == 0)
+          embedding_bags(table, ids, std::span<const int64_t>(offsets).subspan(s, std::min(kAtOnce, count - s) + 1),
+                         vectors.data());
+        const float* const vector = &vectors[s % kAtOnce * dim];
+        run.add_scaled(vector, dim, static_cast<float>(counts[s]), sum);
+        run.add_scaled(vector, dim, 1.0f, plain.data());
+        weight += counts[s];
+      }
+      if (weight == 0) std::copy(plain.begin(), plain.end(), sum);
+      normalize(sum, table.cols);
+    }
+  });
+  if (texts.size() > 0) {
+    const auto bytes = static_cast<uint64_t>(texts.offsets.back() - texts.offsets.front());
+    work().split += bytes, work().tokenized += bytes;
+  }
   return out;
 }
 

@@ -62,6 +62,13 @@ def few_strings(values: Sequence[str], kind: pa.DataType) -> pa.Array | None:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(own), pa.py_buffer(text)])
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return the values of a column as one array, without a copy if it is one. ``combine_chunks`` always copies."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
 def flat_text(array: pa.LargeStringArray | pa.StringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Return the k strings of an array as (bytes in UTF-8 uint8[m], offsets int64[k + 1]).
 

@@ -84,6 +84,7 @@ __all__ = [
     "dot",
     "embedding_bags",
     "encode_byte_pair",
+    "encode_passages",
     "encode_pieces",
     "encode_static",
     "encode_words",
@@ -747,6 +748,13 @@ def encode_static(
 ) -> npt.NDArray[np.float32]:
     """Return the unit vectors, float32[k, dim], of k texts."""
     return _core.encode_static(text, offsets, word_piece(encoder), encoder.table, threads)
+
+
+def encode_passages(
+    text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], encoder: TokenTable, *, threads: int
+) -> npt.NDArray[np.float32]:
+    """Return the vectors, float32[k, dim], that chunks with these k texts have. A blank text has the zero vector."""
+    return _core.encode_passages(text, offsets, word_piece(encoder), encoder.table, threads)
 
 
 def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:

@@ -31,7 +31,9 @@ def heads(documents: Documents, characters: int) -> list[str]:
     found, at = [], 0
     for number, end in enumerate(ends):
         text, complete = _joined(texts[at:end], starts[at:end], whole[at:end])
-        words = " ".join(text.split())
+        words = " ".join(text[: characters + characters // 8].split())
+        if len(words) <= characters:
+            words = " ".join(text.split())
         # If the text read so far has too few words, because much of it is white space, all chunks are read.
         if len(words) <= characters and not (complete and end - at == sizes[number]):
             first, last = documents.first[number : number + 2].tolist()

@@ -106,6 +106,13 @@ class StaticEncoder:
         """Return the vectors of questions, the same as :meth:`encode`, because a static encoder has no prompts."""
         return self.encode(texts, threads=threads)
 
+    def encode_passages(self, texts: pa.LargeStringArray, *, threads: int | None = None) -> npt.NDArray[np.float32]:
+        """Return the vector that a chunk with this text has, for each of n texts, float32[n, dim].
+
+        It is the mean of the vectors of the text's sentences, weighted by tokens.
+        """
+        return native.encode_passages(*flat_text(texts), self, threads=threads or native.default_threads())
+
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
         return native.tokenize(self, text, bounds, threads=threads or native.default_threads())

@@ -12,10 +12,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .._engine.arrow import compute as pc
-from .._engine.arrow import with_current_names
+from .._engine.arrow import one_array, with_current_names
 from .._engine.data.columns import ID_TYPE, UUIDS
 from .._util.counting import counted
 from ..chunks.text_ids import PATTERN
+from ..encoders import registry
+from ..encoders.static_encoder import StaticEncoder
+from ..placement import Placement
 from ..segmenter import Segmenter
 from ..vectors import vectors_of
 from . import argument_checks
@@ -76,7 +79,7 @@ def _with_text_of_uuids(table: pa.Table) -> pa.Table:
         table.schema.field("document_id").type, pa.BaseExtensionType
     ):
         return table
-    ids = document_digests.text_of_ids(_one(table["document_id"]))
+    ids = document_digests.text_of_ids(one_array(table["document_id"]))
     marks = {ID_TYPE: UUIDS} if table.schema.field("document_id").type.extension_name == "arrow.uuid" else {}
     at = table.column_names.index("document_id")
     return table.set_column(at, "document_id", ids).replace_schema_metadata({**(table.schema.metadata or {}), **marks})
@@ -235,7 +238,7 @@ def rows_of(table: pa.Table, layout: Layout, encoder: str) -> Rows:
     pooled = _matrix(table["vector"].combine_chunks(), layout.dim, "chunk") if layout.pooled else None
     if not layout.sentences:
         return Rows(own, pooled=pooled)
-    lists = _one(table["sentences"])
+    lists = one_array(table["sentences"])
     offsets = np.asarray(lists.offsets, np.int64)
     start, end, vector = lists.flatten().flatten()
     spans = np.stack([np.asarray(start, np.int64), np.asarray(end, np.int64)], axis=1)
@@ -307,14 +310,8 @@ def check_uuids(table: pa.Table) -> None:
         )
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
 def _matrix(vectors: Any, dim: int, of: str) -> npt.NDArray[np.float32]:
-    array = _one(vectors) if isinstance(vectors, pa.ChunkedArray) else vectors
+    array = one_array(vectors) if isinstance(vectors, pa.ChunkedArray) else vectors
     width = array.type.list_size if pa.types.is_fixed_size_list(array.type) else dim
     if width != dim:
         raise ValueError(
@@ -336,7 +333,7 @@ KEYS = ("document_id", "chunk_id")
 def keys(table: pa.Table) -> pa.Array:
     """Return the key of each chunk: its document's id if the table has ids, else its own chunk id, which is a hash."""
     name = "document_id" if "document_id" in table.column_names else "chunk_id"
-    return _one(table[name].cast(pa.large_string()))
+    return one_array(table[name].cast(pa.large_string()))
 
 
 def outdated(table: pa.Table) -> npt.NDArray[np.bool_]:
@@ -421,7 +418,7 @@ def _encoded(table: pa.Table, encoder: Any, vectors: str, options: dict[str, Any
     """Return a chunk table with one whole chunk for each text, even if it has headings, and none for a blank text."""
     options = dict(options)
     progress = options.pop("progress", False)
-    texts = _one(table["text"].cast(pa.large_string()))
+    texts = one_array(table["text"].cast(pa.large_string()))
     size: dict[str, Any] = {"size": 1 << 40, "unit": "characters", "keep_together": False}
     whole = Segmenter("fixed", **size, encoder=encoder, vectors=vectors_of(vectors), **options)
     return whole(texts, progress=progress).table
@@ -442,12 +439,16 @@ def vectors_of_texts(texts: pa.Array, encoder: Any, options: dict[str, Any]) -> 
         >>> (found**2).sum(axis=1).round(3).tolist()
         [1.0, 0.0]
     """
+    where = Placement.of(options.get("placement"))
+    made = registry.vector_encoder(encoder, where.for_models)
+    if isinstance(made, StaticEncoder):  # without the table of chunks
+        return made.encode_passages(texts.cast(pa.large_string()), threads=where.threads)
     return _rows_of_vectors(_encoded(pa.table({"text": texts}), encoder, "chunk", options), len(texts))
 
 
 def _rows_of_vectors(found: pa.Table, count: int) -> npt.NDArray[np.float32]:
     """Return the vector of each of ``count`` documents, from a table with at most one chunk for each."""
-    vectors = _one(found["vector"])
+    vectors = one_array(found["vector"])
     rows = np.zeros((count, vectors.type.list_size), np.float32)
     rows[np.asarray(found["document_index"])] = np.asarray(vectors.flatten()).reshape(-1, rows.shape[1])
     return rows
@@ -463,8 +464,8 @@ def _with_pooled(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.T
 def _with_sentences(table: pa.Table, encoder: Any, options: dict[str, Any]) -> pa.Table:
     found = _encoded(table, encoder, "sentence", options)
     filled = np.zeros(table.num_rows + 1, np.int64)
-    filled[np.asarray(found["document_index"]) + 1] = np.diff(np.asarray(_one(found["sentences"]).offsets))
-    lists = _one(found["sentences"])
+    filled[np.asarray(found["document_index"]) + 1] = np.diff(np.asarray(one_array(found["sentences"]).offsets))
+    lists = one_array(found["sentences"])
     start, end, vector = lists.flatten().flatten()
     offsets = np.cumsum(filled)
     # The spans count from the beginning of the chunk's text, and the index stores positions in the document.

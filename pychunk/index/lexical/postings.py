@@ -210,20 +210,30 @@ class PostingsBuilder:
         )
         self._batches: list[Counted] = []
 
-    def count(self, texts: pa.ChunkedArray) -> Counted:
+    def count(self, texts: pa.ChunkedArray, contexts: pa.ChunkedArray | None = None) -> Counted:
         """Count the terms of the next rows, which are strings without nulls.
 
         The rows are part of the postings only after the result is passed to :meth:`add`.
 
+        Args:
+            texts: The text of each row.
+            contexts: The context of each row, whose terms count as if it were a line before the text. The counter reads
+                a context that the row before has, too, only once.
+
         Raises:
             ValueError: A text is not valid UTF-8.
         """
-        array = texts.cast(pa.large_string()).combine_chunks()
+        text, offsets = self._flat(texts)
+        before = None if contexts is None else self._flat(contexts)
+        size = sum(int(own[-1] - own[0]) for _, own in [(text, offsets), *([before] if before else [])])
+        threads = self._threads or min(1 + size // _SHARE, _most_threads())
+        return self._maker.count(text, offsets, threads, before)
+
+    def _flat(self, texts: pa.ChunkedArray) -> tuple[npt.NDArray[np.uint8], I64]:
+        array = arrow.one_array(texts.cast(pa.large_string()))
         if self._folding is None:
             array = pa.array(map(self._folded, array.to_pylist()), pa.large_string())
-        text, offsets = arrow.flat_text(array)
-        paying = 1 + int(offsets[-1] - offsets[0]) // _SHARE
-        return self._maker.count(text, offsets, self._threads or min(paying, _most_threads()))
+        return arrow.flat_text(array)
 
     def add(self, counted: Counted) -> None:
         """Include rows that :meth:`count` has counted."""

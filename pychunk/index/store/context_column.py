@@ -91,18 +91,14 @@ def contexts(table: pa.Table) -> pa.ChunkedArray | None:
     return pc.binary_join_element_wise(said, between, header, pa.scalar("", pa.large_string()))
 
 
-def counted(table: pa.Table) -> pa.ChunkedArray:
-    r"""Return the text whose terms BM25 counts for each chunk: its contexts, if any, followed by its own text.
+def counted(table: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
+    r"""Return the text of each chunk whose terms BM25 counts, and the context that precedes it, or None without any.
 
     Removed text inside a chunk, in the spans of the column ``holes``, does not count.
 
     Example:
-        >>> counted(marked(pa.table({"text": ["Food.", "Sea."], "context": ["Aspirin", ""]}))).to_pylist()
-        ['Aspirin\nFood.', '\nSea.']
+        >>> own, known = counted(marked(pa.table({"text": ["Food.", "Sea."], "context": ["Aspirin", ""]})))
+        >>> own.to_pylist(), known.to_pylist()
+        (['Food.', 'Sea.'], ['Aspirin', ''])
     """
-    own = texts_without_holes(table)
-    known = contexts(table)
-    if known is None:
-        return own
-    text = [column.cast(pa.large_string()) for column in (known, own)]
-    return pc.binary_join_element_wise(*text, pa.scalar("\n", pa.large_string()))
+    return texts_without_holes(table), contexts(table)

@@ -201,7 +201,7 @@ class PartWriter:
         # counting.
         with ThreadPoolExecutor(1) as aside:
             counting = (
-                aside.submit(self._postings.count, context_column.counted(rows.table)) if self._postings else None
+                aside.submit(self._postings.count, *context_column.counted(rows.table)) if self._postings else None
             )
             stored = self._as_stored(rows)
             counted = counting.result() if counting else None

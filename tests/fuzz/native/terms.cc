@@ -47,7 +47,7 @@ struct Counted {
   Counted(const TermOptions& options, bool folds, int count)
       : counter(characters(), folds ? folding() : nullptr, options), threads(count) {}
   void add(const Texts& texts) {
-    counter.read(texts, threads);
+    counter.read(texts, {}, threads);
     std::vector<std::string> stems;
     for (const std::string_view word : counter.unknown()) {  // the first two characters
       size_t end = 0;

@@ -90,6 +90,24 @@ def built(analyzer: Analyzer, batches: list[list[str]], threads: int | None = No
     return builder.finish()
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(st.tuples(TEXTS.map("".join), TEXTS), max_size=5),
+    options=OPTIONS,
+    threads=st.sampled_from([1, 2, 3]),
+)
+def test_a_context_counts_as_a_line_before_the_text(rows: Any, options: dict[str, Any], threads: int) -> None:
+    if "stemmer" in options:
+        pytest.importorskip("Stemmer")
+    if options.get("unit") == "auto":
+        options.pop("version", None)
+    analyzer, builder = Analyzer(**options), PostingsBuilder(Analyzer(**options), threads=threads)
+    pairs = [(context, text) for context, texts in rows for text in texts]
+    contexts, texts = (pa.chunked_array([[pair[at] for pair in pairs]], pa.large_string()) for at in (0, 1))
+    builder.add(builder.count(texts, contexts))
+    assert_equal(builder.finish(), [analyzer.terms(f"{context}\n{text}") for context, text in pairs])
+
+
 def assert_equal(postings: Postings, rows: list[list[str]]) -> None:
     terms, *arrays = inverted(rows)
     assert postings.terms.to_pylist() == terms
