@@ -325,9 +325,9 @@ def _numbered(out: ChunkBatch, numbers: npt.NDArray[np.int64]) -> ChunkBatch:
     """Return the chunks, with their documents numbered by ``numbers``."""
     own = numbers[np.asarray(out.table["document_index"], np.int64) - out.first_document]
     at = out.table.column_names.index("document_index")
-    errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
-    table = out.table.set_column(at, out.table.schema.field(at), primitive(own))
-    return ChunkBatch(**{**vars(out), "table": table, "errors": errors})
+    made = out.with_table(out.table.set_column(at, out.table.schema.field(at), primitive(own)))
+    made.errors = [error._replace(row=int(numbers[error.row - out.first_document])) for error in out.errors]
+    return made
 
 
 def documents(

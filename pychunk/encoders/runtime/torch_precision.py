@@ -19,7 +19,7 @@ _put_back: Callable[[], None]
 def exact_products() -> Iterator[None]:
     """Disable TF32 (10 bits of mantissa) for float32 products, and sums in half precision, inside this context.
 
-    Disable cuDNN's attention, too, which torch prefers on an H200: it plans each shape of a batch anew in each thread,
+    Disable cuDNN's attention, too, which torch prefers on an H200: it plans each shape of a batch in each thread,
     for longer than the batch takes.
 
     These settings belong to the process, not to the thread. The first thread to enter changes them, and the last thread
