@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._engine import native
-from ._engine.arrow import flat_text
 from ._engine.data.features import Features
 from ._engine.data.plan import Plan
 from ._engine.data.request import Request
@@ -255,11 +254,11 @@ def split_sentences(
         [[(0, 14), (14, 22)]]
     """
     found: list[list[tuple[int, int]]] = []
-    for _, part in TextBatch.of(batch, column=column).slices(CALL_BYTES):
-        features = Features(*flat_text(part))
+    for _, text, offsets in TextBatch.of(batch, column=column).slices(CALL_BYTES):
+        features = Features(text, offsets)
         plan, threads = Plan("sentence", unwrap_lines=check_unwrap_lines(unwrap_lines)), native.default_threads()
         starts, _ = engine().split(Request(features, plan, threads=threads))
-        for row in range(len(part)):
+        for row in range(features.documents):
             data = features.text[features.offsets[row] : features.offsets[row + 1]]
             before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
             own = before[starts.part(row)].tolist()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "common/work_counters.h"
 #include "document/sections.h"
@@ -30,7 +31,7 @@ void check_ids(std::span<const int32_t> ids, int64_t known, const char* name) {
 }
 
 // Read a plan from pychunk._engine.data.plan.Plan. If the method is not native, its cuts must be given.
-Plan plan_from(const py::object& from, bool cuts_given = false) {
+Plan read_plan(const py::object& from, bool cuts_given) {
   Plan plan;
   const auto name = from.attr("method").cast<std::string>();
   const auto native = [&](const Method& method) { return method.name == name; };
@@ -71,6 +72,21 @@ Plan plan_from(const py::object& from, bool cuts_given = false) {
   plan.chunk_vectors = from.attr("chunk_vectors").cast<bool>();
   plan.sentence_vectors = from.attr("sentence_vectors").cast<bool>();
   return plan;
+}
+
+// Return the plan, read once if calls have the same one. Plans do not change, and reading one takes 3 us.
+const Plan& plan_from(const py::object& from, bool cuts_given = false) {
+  struct Last {
+    py::object from;
+    bool cuts_given;
+    Plan plan;
+  };
+  static Last* last = nullptr;  // guarded by the GIL, and never destroyed, because Python ends first
+  if (last == nullptr || !last->from.is(from) || last->cuts_given != cuts_given) {
+    auto* read = new Last{from, cuts_given, read_plan(from, cuts_given)};
+    delete std::exchange(last, read);
+  }
+  return last->plan;
 }
 
 // The weights of a pair head, which it keeps alive.

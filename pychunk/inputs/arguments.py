@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._engine import native
-from .._engine.arrow import flat_text
 from .._engine.data.cuts import Cuts
 from .._engine.data.features import PARTS, Features
 from .._engine.data.plan import Plan
@@ -20,7 +19,7 @@ from .block_inputs import in_bytes
 from .document_columns import DOCUMENT_COLUMNS, Call, name_of, values_of, wanted_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import numpy.typing as npt
 
     from .._engine.engine import Engine
     from ..methods.base import Method
@@ -107,9 +106,12 @@ class DocumentArguments:
         """The cuts that the caller passed, or None."""
         return self.parts.get("cuts")
 
-    def features(self, texts: pa.Array, first_row: int, threads: int) -> Features:
+    def features(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], first_row: int, threads: int
+    ) -> Features:
         """Return texts with their arguments as features for the engine, with all positions in bytes."""
-        text, offsets = flat_text(texts)
+        if not self.parts:
+            return Features(text, offsets)
         parts = {name: value for name, value in self.parts.items() if name in PARTS}
         others = {name: value for name, value in self.parts.items() if name not in PARTS and name != "cuts"}
         for name, said in self.characters.items():
@@ -131,8 +133,8 @@ def split_all(
     texts: TextBatch, engine: Engine, unwrap_lines: str | bool, threads: int, size: int
 ) -> tuple[Ragged, Ragged]:
     """Return the sentences of all texts and their flags, computed for ``size`` bytes of text at a time."""
+    plan = Plan("sentence", unwrap_lines=unwrap_lines)
     found = [
-        engine.split(Request(Features(*flat_text(part)), Plan("sentence", unwrap_lines=unwrap_lines), threads=threads))
-        for _, part in texts.slices(size)
+        engine.split(Request(Features(text, offsets), plan, threads=threads)) for _, text, offsets in texts.slices(size)
     ]
     return Ragged.concat([starts for starts, _ in found], np.int64), Ragged.concat([f for _, f in found], np.uint8)

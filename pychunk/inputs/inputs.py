@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from .._engine.arrow import flat_text
+from .._engine.arrow import flat_text, strings
 from .._engine.data.ragged import Ragged
 from .arguments import NOTHING, DocumentArguments
 from .block_inputs import columns_of_parsers
@@ -128,8 +129,8 @@ class Inputs:
     def _summaries(self, write: Callable[[list[str]], Any]) -> tuple[pa.Array, tuple[RowError, ...]]:
         written: list[str] = []
         notes: list[RowError] = []
-        for row, part in self.texts.slices(CALL_BYTES):
-            found, failed = write(part.to_pylist())
+        for row, text, offsets in self.texts.slices(CALL_BYTES):
+            found, failed = write(strings(text, offsets).to_pylist())
             notes += [PartialRowError(self.first_document + row + at, note) for at, note in failed]
             written += found
         return pa.array(written, pa.large_string()), tuple(notes)
@@ -145,18 +146,19 @@ class Inputs:
             size: The most bytes of text.
             threads: Number of threads.
         """
-        for row, part in self.texts.slices(size):
-            ids = None if self.texts.ids is None else self.texts.ids.slice(row, len(part))
-            given = self.given.rows(row, row + len(part))
+        for row, text, offsets in self.texts.slices(size):
+            count = len(offsets) - 1
+            ids = None if self.texts.ids is None else self.texts.ids.slice(row, count)
+            given = self.given.rows(row, row + count)
             first = self.first_document + row
             flat = None if ids is None else Ragged(*flat_text(ids.cast(pa.large_string())))
-            features = given.features(part, first, threads)
+            features = given.features(text, offsets, first, threads)
             yield make(features, cuts=given.cuts, ids=flat, first_row=first, threads=threads), ids
 
     def no_request(self, make: Callable[..., Request], threads: int) -> Request:
         """Return a request of no documents that has the types of the caller's arguments."""
         given = self.given.rows(0, 0)
-        features = given.features(pa.array([], pa.large_string()), 0, threads)
+        features = given.features(np.empty(0, np.uint8), np.zeros(1, np.int64), 0, threads)
         return make(features, cuts=given.cuts, ids=None, first_row=0, threads=threads)
 
     def errors_with(self, notes: Sequence[RowError]) -> list[RowError]:

@@ -5,6 +5,7 @@ Rows that cannot be used are listed as errors.
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -77,6 +78,9 @@ class TextBatch:
     def __len__(self) -> int:
         return sum(len(text) for text in self.texts)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "flat"}  # else the text is pickled twice
+
     @property
     def column_names(self) -> list[str]:
         """The columns of the documents' table; empty if they come from no table."""
@@ -85,7 +89,12 @@ class TextBatch:
     @property
     def nbytes(self) -> int:
         """The bytes of text."""
-        return sum(int(o[-1] - o[0]) for _, o in map(flat_text, self.texts))
+        return sum(int(offsets[-1] - offsets[0]) for _, offsets in self.flat)
+
+    @functools.cached_property
+    def flat(self) -> list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
+        """The bytes and offsets of each array of ``texts``: see :func:`flat_text`."""
+        return [flat_text(part) for part in self.texts]
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -97,21 +106,24 @@ class TextBatch:
             [np.empty(0, np.int64), *(np.asarray(pc.utf8_length(text), dtype=np.int64) for text in self.texts)]
         )
 
-    def slices(self, max_bytes: int) -> Iterator[tuple[int, pa.LargeStringArray]]:
-        """Yield (first row, texts) slices of at most ``max_bytes`` of text, or of one longer document."""
+    def slices(self, max_bytes: int) -> Iterator[tuple[int, npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
+        """Yield slices of at most ``max_bytes`` of text, or of one longer document.
+
+        Each is (the number of its first document, bytes, the offsets of its documents in the bytes).
+        """
         row = 0
-        for texts in self.texts:
-            _, offsets = flat_text(texts)
+        for text, offsets in self.flat:
+            count = len(offsets) - 1
             # Most calls fit into one slice. For these, searching for its end would take longer than the rest.
-            if len(texts) and offsets[-1] - offsets[0] <= max_bytes:
-                yield row, texts
-                row += len(texts)
+            if count and offsets[-1] - offsets[0] <= max_bytes:
+                yield row, text, offsets
+                row += count
                 continue
             begin = 0
-            while begin < len(texts):
+            while begin < count:
                 end = int(np.searchsorted(offsets, offsets[begin] + max_bytes, side="right")) - 1
-                end = min(max(end, begin + 1), len(texts))
-                yield row, texts.slice(begin, end - begin)
+                end = min(max(end, begin + 1), count)
+                yield row, text, offsets[begin : end + 1]
                 row += end - begin
                 begin = end
 

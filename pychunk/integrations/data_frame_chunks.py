@@ -110,8 +110,8 @@ class BlockSegmenter:
     def __call__(self, block: pa.Table) -> Iterator[pa.Table]:
         """Yield the chunks of a block, with one table for every ``batch_bytes`` of text."""
         texts = TextBatch.of(block, column=self.columns.get("text"), on_error="skip")
-        for first, part in texts.slices(self.batch_bytes):
-            documents = block.slice(first, len(part))
+        for first, _, offsets in texts.slices(self.batch_bytes):
+            documents = block.slice(first, len(offsets) - 1)
             chunks = self.segment(documents)
             if chunks.errors:
                 self._report(chunks.errors, documents, first)
