@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from .._util.counting import counted
+from .._util.durable_files import remove
 from .._util.pipeline import Pipeline
 from .._util.urls import named, parameters
 from ..inputs.document_columns import DocumentColumns, arguments_of, columns_by_role, wanted_columns
 from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.duplicate_ids import DuplicateIds
-from ..io.files import find_if_reached
+from ..io.files import find_if_reached, scheme_of
 from ..io.formats.html_files import How, Links
 from ..io.markup import Markup
 from ..placement import Placement, PlacementLike
@@ -28,7 +30,8 @@ from ..segmenter import Segmenter
 from . import dead_letters, empty_tables, run_facts
 from . import update as updates
 from .empty_tables import columns_of
-from .former_run import SCHEMA, FormerRun
+from .former_run import SCHEMA, FormerRun, digest_table
+from .kept_shards import empty_tables_of
 from .run_folder import BESIDE, CHANGES, DIGESTS, LOCK, Lock, strangers, sweep
 from .run_manifest import NAME, Manifest, Shard, told
 from .run_report import Report
@@ -36,7 +39,7 @@ from .sample import Sample, sample_of
 from .shard_output import IngestError, Output
 from .shards import COMPRESSIONS
 from .source_batches import BatchPart, Range, parts
-from .verification import damage
+from .verification import check, damage
 
 #: The bytes of text in a shard.
 SHARD_BYTES = 128_000_000
@@ -210,9 +213,8 @@ def _written(
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
     facts = run_facts.of(opened, options, chosen, nothing[0])
-    columns = empty_tables.empty_tables(nothing)
+    columns = empty_tables.empty_tables(map(empty_tables.tables_of, nothing))
     is_update = "update" in chosen
-    cutter = updates.Cutter(made, said, tuple(columns)) if is_update else None
     if is_update:
         columns[DIGESTS] = SCHEMA.empty_table()
         updates.recover(folder)
@@ -221,7 +223,7 @@ def _written(
     def drawn() -> Sample | None:
         return None if chosen["sample"] is None else sample_of(opened, chosen["sample"], chosen["seed"])
 
-    def filled(place: Path, *, resume: bool) -> tuple[Report, Manifest]:
+    def filled(place: Path, *, resume: bool, update: updates.Update | None = None) -> tuple[Report, Manifest]:
         manifest = _manifest(place, facts, resume)
         report = Report(place, ignored=opened.ignored)
         bad = _damage(report, manifest, resume)
@@ -231,30 +233,37 @@ def _written(
             flag = "--update (update=True)" if is_update else "--resume (resume=True)"
             output = Output(place, manifest, report, columns, chosen["shard_bytes"], chosen["compression"], flag)
             run = _Run(opened, made, said, output, chosen["limit"], progress)
-            run.sample, run.cutter = drawn(), cutter
+            run.sample, run.update, run.is_update = drawn(), update, is_update
+            if update is not None:
+                output.first_shard = update.first_shard
             run.finish(bad)
+        elif update is not None:
+            deque(update.parts(Range()), 0)
+        return report, manifest
+
+    def ended(report: Report, manifest: Manifest) -> Report:
         _total(report, manifest)
         if manifest.complete:
             _tell_unread(report, manifest, opened if strict else None)
-        return report, manifest
+        return report
 
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
         before = Manifest.load(folder) if is_update else None
-        if cutter is None or before is None or not told(before.facts, facts):
+        if before is None or not told(before.facts, facts):
             if is_update:
-                updates.discard(folder, None)
-            return filled(folder, resume=resume or is_update)[0]
-        cutter.former = _former(folder, before, facts)
-        plan = updates.planned(opened, chosen["limit"], drawn(), cutter.former)
-        updates.discard(folder, facts)
-        place = updates.beside(folder)
-        place.mkdir(exist_ok=True)
+                remove(updates.beside(folder))
+            return ended(*filled(folder, resume=resume or is_update))
+        former = _former(folder, before, facts)
+        columns = empty_tables.empty_tables([columns, empty_tables_of(former)])
+        update = updates.Update(former, opened, chosen["limit"], drawn())
+        place = updates.begun(folder, facts, update.first_shard)
         with Lock(place):
-            report, manifest = filled(place, resume=True)
-            report.changes = updates.write_changes(place, manifest, plan, cutter.former)
+            report, manifest = filled(place, resume=True, update=update)
+            update.finish(report, manifest, columns, chosen)
+            ended(report, manifest)
             updates.take_place(folder)
-        report.folder, report.kept, report.did_nothing = folder, plan.documents - len(plan.cut), False
+        report.folder, report.did_nothing = folder, False
     return report
 
 
@@ -266,12 +275,7 @@ def _former(folder: Path, manifest: Manifest, now: dict[str, Any]) -> FormerRun:
     """
     if different := updates.differ_in_more_than_files(manifest.facts, now):
         raise ValueError(_of_another_run(folder, different))
-    if bad := damage(folder, manifest.shards, hashes=True):
-        shard, why = bad[0]
-        raise ValueError(
-            f"{folder / shard.name}{':' * why.startswith('its')} {why}, and an update takes over its chunks. Restore "
-            "it from a copy, or ingest into another folder"
-        )
+    check(folder, manifest.shards, hashes=False)
     return FormerRun(folder, manifest)
 
 
@@ -288,6 +292,12 @@ def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
         raise ValueError(
             f"{report.folder / shard.name}{':' * why.startswith('its')} {why}; pass --resume (resume=True) to write "
             "the shard again"
+        )
+    if bad and manifest.updated:
+        shard, why = bad[0]
+        raise ValueError(
+            f"{report.folder / shard.name}{':' * why.startswith('its')} {why}, and a shard of an updated folder cannot "
+            "be written again. Restore it from a copy, or ingest into another folder"
         )
     return [shard for shard, _ in bad]
 
@@ -319,7 +329,8 @@ class _Run:
         self.source, self.made, self.said, self.output = source, made, said, output
         self.limit, self.progress = limit, progress
         self.sample: Sample | None = None
-        self.cutter: updates.Cutter | None = None
+        self.update: updates.Update | None = None
+        self.is_update = False
         self.repeats = DuplicateIds()
 
     def finish(self, bad: Sequence[Shard]) -> None:
@@ -348,7 +359,11 @@ class _Run:
             self._range(where, None)
 
     def _range(self, where: Range, wanted: Shard | None) -> None:
-        found = parts(self.source, where, self.limit, self.sample)
+        if self.update is None:
+            found = parts(self.source, where, self.limit, self.sample)
+            found = updates.digested(found) if self.is_update else found
+        else:
+            found = self.update.parts(where)
         self.output.begin(where, wanted)
         staged = Pipeline(_ended(found), [self._segmented, self.output.write, self._settled], depth=_DEPTH)
         try:
@@ -369,14 +384,14 @@ class _Run:
         if part.table is None:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
-        if self.cutter is not None and self.repeats.found:
+        if self.is_update and self.repeats.found:
             raise ValueError(f"{self.repeats.found}. An update finds documents by their ids: give each one of its own")
         try:
-            if self.cutter is None:
-                chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
-                tables, errors = empty_tables.tables_of(chunks), chunks.errors
-            else:
-                tables, errors = self.cutter.cut(part)
+            chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
+            tables, errors = empty_tables.tables_of(chunks), chunks.errors
+            if part.digests is not None:
+                failed = [each.row - part.first for each in errors]
+                tables[DIGESTS] = digest_table(part.digests, part.table, part.first, failed)
         # Only the client of the LLM reads or writes during this call, so the error comes from it.
         except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
@@ -401,12 +416,15 @@ class _Run:
         return part
 
     def _check_source(self) -> None:
+        read = self.source.files if self.update is None else self.update.source.files
         try:
-            paths = self.source.inputs or (self.source.path,)
+            paths: Sequence[str] = self.source.inputs or (self.source.path,)
+            if not any(map(scheme_of, paths)):  # To list a folder again would cost an update a tenth of its time.
+                paths = [file.path for file in read]
             now = {file.path: file for path in paths for file in find_if_reached(path)}
         except OSError:
             now = {}
-        for file in self.source.files:
+        for file in read:
             if now.get(file.path) != file:
                 raise IngestError(f"{file.path} changed while it was read. Ingest it again, into another folder")
 

@@ -31,6 +31,11 @@ def shard_name(number: int) -> str:
     return f"part-{number:06}.parquet"
 
 
+def shard_number(name: str) -> int:
+    """Return the number in the file name of a shard."""
+    return int(name[5:-8])
+
+
 def aside(path: Path) -> Path:
     """Return the path to which a file is written before it gets its final name."""
     return path.with_name(ASIDE + path.name)
