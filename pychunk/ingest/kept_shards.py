@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,9 @@ LISTED = ("document_index", "document_id", "chunk_index", "chunk_id", "text_id",
 #: The number of neighbouring shards, each of less than this part of a full shard, that an update joins to one. Without
 #: it, a folder would have a further shard after each night.
 MANY = 8
+
+#: The shards that are written at a time, mostly to wait for the disk together.
+_THREADS = 4
 
 _Group = list[tuple[Shard, slice]]
 
@@ -60,13 +64,17 @@ class KeptShards:
             (folder / name).mkdir(exist_ok=True)
         own = empty_tables_of(self._former)
         has_all_columns = all(own[name].column_names == self._empty[name].column_names for name in own)
-        for group in _groups(self._former, self._size):
-            shard = group[0][0]
+
+        def taken(group: _Group) -> tuple[Shard | None, list[pa.Table]]:
             if len(group) == 1 and self._kept[group[0][1]].all() and has_all_columns:
-                _link(shard, self._former.folder, folder)
-                self.shards.append(_without_letters(shard))
-            else:
-                self._rewrite(group, folder)
+                _link(group[0][0], self._former.folder, folder)
+                return _without_letters(group[0][0]), []
+            return self._rewritten(group, folder)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for shard, gone in pool.map(taken, _groups(self._former, self._size)):
+                self.shards += [] if shard is None else [shard]
+                self._gone += gone
         for name in self._empty:
             flush(folder / name)
 
@@ -74,44 +82,50 @@ class KeptShards:
         for path, _, _ in shard.files(self._former.folder):
             yield path.parent.name if path.parent.name in BESIDE else "", path
 
-    def _rewrite(self, group: _Group, folder: Path) -> None:
+    def _rewritten(self, group: _Group, folder: Path) -> tuple[Shard | None, list[pa.Table]]:
+        """Write the unchanged documents of a group to one shard, and return it with the chunks of the others."""
         check(self._former.folder, [shard for shard, _ in group], hashes=True)
         first = group[0][0]
         rows = np.concatenate([np.arange(own.start, own.stop) for _, own in group])
         rows = rows[self._kept[rows]]
         writers: dict[str, ShardWriter] = {}
-        cut = 0
+        cut, gone = 0, []
         try:
             for shard, _ in group:
                 for name, path in self._files(shard):
-                    for table, documents, size in self._kept_tables(name, path):
-                        cut += documents if name == "" else 0
+                    for table, others, documents, size in self._kept_tables(name, path):
+                        if name == "":
+                            cut += documents
+                            gone += others
                         if len(rows):
                             writer = writers.get(name) or ShardWriter(
                                 folder / name / first.name, table.schema, self._compression
                             )
                             writers[name] = writer
                             writer.write(table, size)
-            if len(rows):
-                self.shards.append(self._finished(first, writers, rows, len(rows) - cut))
+            return (self._finished(first, writers, rows, len(rows) - cut) if len(rows) else None), gone
         except BaseException:
             for writer in writers.values():
                 writer.abandon()
             raise
 
-    def _kept_tables(self, name: str, path: Path) -> Iterator[tuple[pa.Table, int, int]]:
-        """Yield the rows of unchanged documents in each row group, with the number of documents and their text."""
+    def _kept_tables(self, name: str, path: Path) -> Iterator[tuple[pa.Table, list[pa.Table], int, int]]:
+        """Yield the rows of unchanged documents in each row group, and of chunks also the other rows.
+
+        The number of unchanged documents and the bytes of their text come with them.
+        """
         file = _opened(path)
         # The schema that was written: the one that is read has numbers of fields, which would be written again.
         schema = _schema(file)
         empty = self._empty[name]
         if not file.num_row_groups:
             table = schema.empty_table()
-            yield table if table.column_names == empty.column_names else fitted(table, empty), 0, 0
+            yield table if table.column_names == empty.column_names else fitted(table, empty), [], 0, 0
         for group in range(file.num_row_groups):
             table = file.read_row_group(group).cast(schema)
             if table.column_names != empty.column_names:
                 table = fitted(table, empty).replace_schema_metadata(schema.metadata)
+            others = []
             documents, places = np.unique(np.asarray(table["document_index"], np.int64), return_inverse=True)
             rows = np.searchsorted(self._former.numbers, documents)
             kept = self._kept[rows]
@@ -119,10 +133,10 @@ class KeptShards:
                 mask = kept[places]
                 if name == "":
                     gone = table.select(LISTED).filter(pa.array(~mask))
-                    self._gone.append(gone.replace_schema_metadata(None))
+                    others = [gone.replace_schema_metadata(None)]
                 table = table.filter(pa.array(mask))
             size = int(self._former.text_bytes[rows[kept]].sum())
-            yield table, int(kept.sum()), size
+            yield table, others, int(kept.sum()), size
 
     def _finished(self, shard: Shard, writers: dict[str, ShardWriter], rows: npt.NDArray[Any], blank: int) -> Shard:
         for writer in writers.values():
