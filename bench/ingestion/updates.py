@@ -1,8 +1,8 @@
 """Updates: the time of `pychunk ingest --update` after few documents changed, compared with that of the first run.
 
-Documents of 24 lines of Wikipedia are ingested from a Parquet file and from a folder of text files. Then a share of
-them gets one more line: documents drawn at random, or neighbours. Each run is a process of its own, which has loaded
-pychunk and segmented a text before it is measured.
+Documents of 24 lines of Wikipedia are ingested from one Parquet file, from 20, and from a folder of text files. Then a
+share of them gets one more line: documents drawn at random, or neighbours. Each run is a process of its own, which has
+loaded pychunk and segmented a text before it is measured.
 
     python bench/ingestion/updates.py --save bench/results/updates.json
 """
@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import multiprocessing
-import os
 import random
 import resource
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ LINES, WIDTH = 24, 100
 #: The seconds that the scripted encoder works for each sentence.
 SECONDS = 1e-4
 METHODS = ("topic", "semantic", "scripted")
+#: The kinds of sources, with the number of files; 0: one for each document.
+SOURCES = {"one Parquet file": 1, "20 Parquet files": 20, "folder of texts": 0}
 Corpus = dict[str, str]
 
 
@@ -72,23 +74,27 @@ def changed(corpus: Corpus, count: int, seed: int, *, at_random: bool) -> Corpus
     return {name: f"{corpus[name]}\nThis line is new since the last run." for name in names}
 
 
-def write(folder: Path, kind: str, corpus: Corpus, only: Corpus) -> Path:
-    """Write a corpus, of which only some files change if it is a folder, and return its path."""
-    path = folder / kind
-    if kind == "parquet":
-        pq.write_table(pa.table({"id": list(corpus), "text": list(corpus.values())}), path)
-        return path
-    path.mkdir(exist_ok=True)
-    for name, text in only.items():
-        (path / f"{name}.txt").write_text(text)
-    return path
+def write(folder: Path, files: int, corpus: Corpus, only: Corpus) -> Path:
+    """Write a corpus to as many files, of which only those with some documents are written, and return its path."""
+    folder.mkdir(exist_ok=True)
+    if not files:
+        for name, text in only.items():
+            (folder / f"{name}.txt").write_text(text)
+        return folder
+    names = list(corpus)
+    for number, own in enumerate(np.array_split(np.arange(len(names)), files)):
+        part = {names[row]: corpus[names[row]] for row in own}
+        if not part.keys().isdisjoint(only):
+            table = pa.table({"id": list(part), "text": list(part.values())})
+            pq.write_table(table, folder / f"part{number:02}.parquet")
+    return folder
 
 
 def _cpu() -> float:
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def run(path: Path, out: Path, name: str, shard_bytes: int) -> tuple[float, float, int]:
+def run(path: Path, out: Path, name: str, shard_bytes: int, is_table: bool) -> tuple[float, float, int]:
     """Ingest, and return the seconds of the CPU and of the clock, and the sentences that the scripted encoder got."""
     encoder = Scripted()
     options: dict[str, Any] = {"method": name}
@@ -96,7 +102,7 @@ def run(path: Path, out: Path, name: str, shard_bytes: int) -> tuple[float, floa
         options["vectors"] = "chunk"
     if name == "scripted":
         options = {"method": "sentence", "vectors": pychunk.Vectors("chunk", pychunk.Encoder(encoder, "scripted"))}
-    if path.is_file():
+    if is_table:
         options |= {"columns": {"text": "text"}, "ids": "id", "kind": "parquet"}
     with tempfile.TemporaryDirectory() as scratch:  # Loads what every run loads.
         first = Path(scratch) / "first.parquet"
@@ -115,24 +121,27 @@ def alone(*arguments: Any) -> tuple[float, float, int]:
         return pool.submit(run, *arguments).result()
 
 
-def measured(corpus: Corpus, share: float, seed: int, times: int, shard_bytes: int) -> list[dict[str, Any]]:
+def measured(
+    corpus: Corpus, share: float, seed: int, times: int, shard_bytes: int, methods: Sequence[str]
+) -> list[dict[str, Any]]:
     """Return a row for each kind of source, place of the changes and method, with the least of several times."""
     count, rows = max(1, round(share * len(corpus))), []
-    for kind, at_random, name in itertools.product(("parquet", "folder"), (True, False), METHODS):
+    for (source, files), at_random, name in itertools.product(SOURCES.items(), (True, False), methods):
         found = []
         for _ in range(times):
-            with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-                path = write(Path(folder), kind, corpus, corpus)
+            with tempfile.TemporaryDirectory() as folder:
+                texts, out = Path(folder) / "source", Path(folder) / "out"
+                write(texts, files, corpus, corpus)
                 time.sleep(2.5)  # Younger files are read again.
-                before = alone(path, Path(folder) / "out", name, shard_bytes)
+                before = alone(texts, out, name, shard_bytes, files > 0)
                 new = changed(corpus, count, seed, at_random=at_random)
-                write(Path(folder), kind, {**corpus, **new}, new)
-                found.append((before, alone(path, Path(folder) / "out", name, shard_bytes)))
+                write(texts, files, {**corpus, **new}, new)
+                found.append((before, alone(texts, out, name, shard_bytes, files > 0)))
         cpu, wall = ([min(pair[run][at] for pair in found) for run in (0, 1)] for at in (0, 1))
         (_, _, encoded), (_, _, again) = found[0]
         rows.append(
             {
-                "source": kind,
+                "source": source,
                 "changes": "at random" if at_random else "neighbours",
                 "method": name,
                 "first run, CPU s": round(cpu[0], 3),
@@ -157,10 +166,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the changes (default: 0)")
     parser.add_argument("--times", type=int, default=3, metavar="N", help="runs of each, the least counts (default: 3)")
     parser.add_argument("--shard-bytes", type=int, default=1_000_000, metavar="N", help="default: 1000000")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS, metavar="M", help="default: all")
     parser.add_argument("--save", type=Path, metavar="FILE", help="bench/results/updates.json")
     options = parser.parse_args()
     corpus = corpus_of(Path(options.data) / "wiki" / "articles.parquet", options.documents)
-    rows = measured(corpus, options.share, options.seed, options.times, options.shard_bytes)
+    rows = measured(corpus, options.share, options.seed, options.times, options.shard_bytes, options.methods)
     size = sum(len(text.encode()) for text in corpus.values())
     facts = {
         "documents": len(corpus),

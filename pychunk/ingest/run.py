@@ -28,11 +28,12 @@ from ..io.markup import Markup
 from ..placement import Placement, PlacementLike
 from ..segmenter import Segmenter
 from . import dead_letters, empty_tables, run_facts
+from . import duplicate_documents as duplicates
 from . import update as updates
 from .empty_tables import columns_of
 from .former_run import SCHEMA, FormerRun, digest_table
 from .kept_shards import empty_tables_of
-from .run_folder import BESIDE, CHANGES, DIGESTS, LOCK, Lock, strangers, sweep
+from .run_folder import BESIDE, CHANGES, DIGESTS, DUPLICATES, LOCK, Lock, strangers, sweep
 from .run_manifest import NAME, Manifest, Shard, told
 from .run_report import Report
 from .sample import Sample, sample_of
@@ -73,6 +74,7 @@ def ingest(
     compression: str = "none",
     resume: bool = False,
     update: bool = False,
+    dedupe: str | float | None = None,
     strict: bool = False,
     workers: int = 1,
     placement: PlacementLike | None = None,
@@ -89,6 +91,7 @@ def ingest(
     - ``_dead_letters.jsonl``: the inputs that could not be read, with the reasons.
     - ``_lock``: the lock of the run.
     - ``_changes.parquet``: the chunks that the last update changed.
+    - ``_duplicates.parquet``: the documents that ``dedupe`` left out.
 
     Args:
         source: A file, a folder or a URL, or several of them, which are read in this order. ``pychunk.io.open_source``
@@ -123,6 +126,9 @@ def ingest(
             ``_digests``. Documents with the same id, text and columns as before keep their chunks, and the others are
             cut. The folder changes in one step, and has the rows of a new run. Until then, the update is written to
             the folder ``.NAME.update`` next to it.
+        dedupe: Whether to leave out copies of earlier documents: ``"exact"`` copies, or ``"near"`` ones, or the least
+            share of common text of a near-copy, from 0.5 to 1; see :func:`pychunk.find_duplicates`. Near-copies are
+            found with all texts in memory. An update cannot do this. Default: all documents are cut.
         strict: Whether to write a dead letter also for each file in a folder that is not read, because its kind is
             unknown or not the requested kind.
         workers: The number of processes that clean wiki text or parse PDFs.
@@ -146,6 +152,11 @@ def ingest(
     folder = Path(out).resolve() if update else Path(out)
     sources = [os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)]
     sources = named(sources, parameters(hide_parameters))
+    if update and dedupe is not None:
+        raise ValueError(
+            "dedupe= cannot be combined with update=: if the first of several copies changes, documents that did not "
+            "change would have to come or go. Leave out one of them"
+        )
     _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
     said: dict[str, Any] = {"metadata_columns": list(metadata_columns), **columns_by_role(columns)}
     column = said.pop("text", None)
@@ -190,6 +201,8 @@ def ingest(
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
     chosen |= {"update": True} if update else {}
+    if dedupe is not None:
+        chosen["dedupe"] = duplicates.share_of(dedupe) or "exact"
     options |= run_facts.of_placement(where)
     report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
     report.seconds = time.perf_counter() - begun
@@ -234,6 +247,7 @@ def _written(
             output = Output(place, manifest, report, columns, chosen["shard_bytes"], chosen["compression"], flag)
             run = _Run(opened, made, said, output, chosen["limit"], progress)
             run.sample, run.update, run.is_update = drawn(), update, is_update
+            run.dedupe = chosen.get("dedupe")
             if update is not None:
                 output.first_shard = update.first_shard
             run.finish(bad)
@@ -330,6 +344,8 @@ class _Run:
         self.limit, self.progress = limit, progress
         self.sample: Sample | None = None
         self.update: updates.Update | None = None
+        self.dedupe: str | float | None = None
+        self.unique: duplicates.UniqueDocuments | None = None
         self.is_update = False
         self.repeats = DuplicateIds()
 
@@ -346,6 +362,10 @@ class _Run:
 
     def _all(self, bad: Sequence[Shard]) -> None:
         manifest = self.output.manifest
+        if self.dedupe is not None:
+            share = duplicates.share_of(self.dedupe)
+            self.unique = duplicates.UniqueDocuments(self.source, share, self.limit, self.sample)
+            manifest.duplicates = self.unique.write(self.output.folder)
         dead_letters.cut(self.output.folder, sum(shard.letter_bytes for shard in manifest.shards))
         for shard in bad:
             end = shard.first_batch + shard.batches
@@ -359,7 +379,9 @@ class _Run:
             self._range(where, None)
 
     def _range(self, where: Range, wanted: Shard | None) -> None:
-        if self.update is None:
+        if self.unique is not None:
+            found = self.unique.parts(where)
+        elif self.update is None:
             found = parts(self.source, where, self.limit, self.sample)
             found = updates.digested(found) if self.is_update else found
         else:
@@ -492,7 +514,7 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     """Return the manifest of the folder if the run can be continued, else a new one."""
     manifest = Manifest.load(folder)
     if manifest is None:
-        others = strangers(folder, {LOCK, NAME, CHANGES, *BESIDE, dead_letters.NAME})
+        others = strangers(folder, {LOCK, NAME, CHANGES, DUPLICATES, *BESIDE, dead_letters.NAME})
         if others:
             raise ValueError(f"{folder} is not empty and holds no run (it contains {others[0]}). Choose another folder")
         manifest = Manifest(now)
@@ -529,6 +551,7 @@ def _tell_unread(report: Report, manifest: Manifest, source: Source | None) -> N
 
 def _total(report: Report, manifest: Manifest) -> None:
     report.shards = len(manifest.shards)
+    report.duplicates = manifest.duplicates or 0
     for shard in manifest.shards:
         report.documents += shard.documents
         report.chunks += shard.chunks

@@ -21,6 +21,8 @@ DIGESTS = "_digests"
 BESIDE = (SUMMARIES, REMOVED, DIGESTS)
 #: The list of the chunks that the last update changed.
 CHANGES = "_changes.parquet"
+#: The list of the documents that are copies of an earlier one, and are left out.
+DUPLICATES = "_duplicates.parquet"
 #: The beginning of the name of a file that is being written.
 ASIDE = "_writing-"
 _SHARD = re.compile(r"part-\d{6,}\.parquet")

@@ -66,12 +66,14 @@ class Manifest:
     """The manifest of a run's folder. A run can be resumed only if its ``facts`` are equal.
 
     After an update, ``updated`` is true, because shards from several states of the source cannot be written again.
+    ``duplicates`` is the number of documents that were left out as copies, if the run leaves them out.
     """
 
     facts: dict[str, Any]
     shards: list[Shard] = field(default_factory=list)
     complete: bool = False
     updated: bool = False
+    duplicates: int | None = None
     _files: str | None = field(default=None, repr=False, compare=False)
 
     def save(self, folder: Path) -> None:
@@ -82,6 +84,7 @@ class Manifest:
             "shards": [asdict(shard) for shard in self.shards],
             "complete": self.complete,
             **({"updated": True} if self.updated else {}),
+            **({} if self.duplicates is None else {"duplicates": self.duplicates}),
         }
         path = folder / NAME
         with whole_file(path, aside(path)) as file:
@@ -123,7 +126,8 @@ class Manifest:
             if schema == SCHEMA:
                 shards = [Shard(**shard) for shard in said.pop("shards")]
                 complete, updated = bool(said.pop("complete")), bool(said.pop("updated", False))
-                return Manifest(complete=complete, updated=updated, shards=shards, facts=said)
+                copies = said.pop("duplicates", None)
+                return Manifest(complete=complete, updated=updated, duplicates=copies, shards=shards, facts=said)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else whole_words(str(error), 80)
             raise ValueError(
