@@ -124,7 +124,7 @@ class FormerRun:
             and (file.etag is not None or (file.modified is not None and file.modified < begun))
         }
         letters = {json.loads(line)["source"] for line in dead_letters.lines(self.folder)}
-        if not letters <= read.keys() | {source.path}:
+        if not letters <= {*read, *self._manifest.facts["source"]["ignored"], source.path}:
             return set()
         found &= set(pc.unique(self._files).to_pylist())
         return found - letters - set(pc.unique(self._files.filter(pa.array(self._failed))).to_pylist())

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +63,7 @@ class KeptShards:
         for name in self._empty:
             (folder / name).mkdir(exist_ok=True)
         own = empty_tables_of(self._former)
-        has_all_columns = all(own[name].column_names == self._empty[name].column_names for name in own)
+        has_all_columns = all(_has_columns(own[name].schema, self._empty[name].schema) for name in own)
 
         def taken(group: _Group) -> tuple[Shard | None, list[pa.Table]]:
             if len(group) == 1 and self._kept[group[0][1]].all() and has_all_columns:
@@ -120,10 +120,10 @@ class KeptShards:
         empty = self._empty[name]
         if not file.num_row_groups:
             table = schema.empty_table()
-            yield table if table.column_names == empty.column_names else fitted(table, empty), [], 0, 0
+            yield table if _has_columns(schema, empty.schema) else fitted(table, empty), [], 0, 0
         for group in range(file.num_row_groups):
             table = file.read_row_group(group).cast(schema)
-            if table.column_names != empty.column_names:
+            if not _has_columns(schema, empty.schema):
                 table = fitted(table, empty).replace_schema_metadata(schema.metadata)
             others = []
             documents, places = np.unique(np.asarray(table["document_index"], np.int64), return_inverse=True)
@@ -175,6 +175,24 @@ def _groups(former: FormerRun, size: int) -> Iterator[_Group]:
         else:
             yield [each]
     yield from ended()
+
+
+def _has_columns(own: pa.Schema, wanted: pa.Schema) -> bool:
+    """Return whether a schema has all wanted columns, and a type for each column that another file gives a type."""
+    return own.names == wanted.names and not any(
+        pa.types.is_null(each.type) and not pa.types.is_null(wanted.field(each.name).type) for each in own
+    )
+
+
+def check_types(former: pa.Table, now: pa.Table, names: Sequence[str]) -> None:
+    """Raise ValueError if a column that chunks repeat has another type than in the last run."""
+    for name in names:
+        types = [table.schema.field(name).type for table in (former, now) if name in table.column_names]
+        if len(types) == 2 and types[0] != types[1] and not any(map(pa.types.is_null, types)):
+            raise ValueError(
+                f"column {name!r} was of type {types[0]} in the last run, and is of type {types[1]}: give it the same "
+                "type as before, leave it out of metadata_columns=, or ingest into another folder"
+            )
 
 
 def _without_letters(shard: Shard) -> Shard:

@@ -32,7 +32,7 @@ from . import duplicate_documents as duplicates
 from . import update as updates
 from .empty_tables import columns_of
 from .former_run import SCHEMA, FormerRun, digest_table
-from .kept_shards import empty_tables_of
+from .kept_shards import check_types, empty_tables_of
 from .run_folder import BESIDE, CHANGES, DIGESTS, DUPLICATES, LOCK, Lock, strangers, sweep
 from .run_manifest import NAME, Manifest, Shard, told
 from .run_report import Report
@@ -269,7 +269,9 @@ def _written(
                 remove(updates.beside(folder))
             return ended(*filled(folder, resume=resume or is_update))
         former = _former(folder, before, facts)
-        columns = empty_tables.empty_tables([columns, empty_tables_of(former)])
+        if own := empty_tables_of(former):
+            check_types(own[""], columns[""], said["metadata_columns"])
+            columns = empty_tables.empty_tables([columns, own])
         update = updates.Update(former, opened, chosen["limit"], drawn())
         place = updates.begun(folder, facts, update.first_shard)
         with Lock(place):

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from shard_rows import check_same_rows
 
@@ -83,6 +85,23 @@ def test_the_shards_of_many_small_updates_are_joined(tmp_path: Path, texts: dict
         assert len(list(out.glob("part-*"))) <= first + 2 * kept_shards.MANY
     updated(path, tmp_path / "new", 20000)
     check_same_rows(out, tmp_path / "new")
+
+
+def test_a_column_keeps_its_type_and_gets_one_with_its_first_value(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.parquet", tmp_path / "out"
+
+    def ingested(years: pa.Array) -> Any:
+        texts = [f"Document {number}." for number in range(len(years))]
+        pq.write_table(pa.table({"id": list(map(str, range(len(years)))), "text": texts, "year": years}), path)
+        options: dict[str, Any] = {"method": "sentence", "columns": {"text": "text"}, "metadata_columns": ["year"]}
+        return ingest(path, out, update=True, ids="id", **options)
+
+    ingested(pa.nulls(3))
+    ingested(pa.array([None, None, None, 7]))
+    assert {pq.read_schema(each).field("year").type for each in out.glob("part-*")} == {pa.int64()}
+    assert ingested(pa.array([None, None, None, 7, 8])).kept == 4
+    with pytest.raises(ValueError, match=r"column 'year' was of type int64 in the last run, and is of type string"):
+        ingested(pa.array([None, None, None, "7", "8"]))
 
 
 def test_a_damaged_shard_is_not_taken_over(tmp_path: Path, texts: dict[str, str]) -> None:
