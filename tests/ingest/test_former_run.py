@@ -66,3 +66,14 @@ def test_a_file_is_read_again_if_it_changed_or_is_young_or_had_a_dead_letter(tmp
     assert unchanged() == ["a.txt"]
     former._manifest.complete = False
     assert unchanged() == []
+
+
+def test_a_dead_letter_of_a_file_that_is_not_read_leaves_the_others_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("a.txt", "b.bin"):
+        (folder / name).write_bytes(b"Cats purr.")
+        os.utime(folder / name, (1e9, 1e9))
+    former = run_of(folder, tmp_path / "out", strict=True)
+    assert b"b.bin" in (tmp_path / "out" / "_dead_letters.jsonl").read_bytes()
+    assert former.unchanged_files(open_source(folder, dead_letters=print)) == {str(folder / "a.txt")}
