@@ -6,6 +6,7 @@
 #include "common/dispatch.h"
 #include "common/hash.h"
 #include "common/parallel.h"
+#include "common/row_hashes.h"
 #include "text/abbreviations.h"
 #include "text/categories.h"
 #include "text/graphemes.h"
@@ -70,6 +71,24 @@ void bind_text(py::module_& m) {
       },
       py::arg("data").noconvert(), py::arg("size"), py::arg("threads"),
       "Return the low 32 bits of hash128 for each block of `size` bytes: uint32[n].");
+  m.def(
+      "extend_row_hashes",
+      [](const Array<uint8_t>& data, const Array<int64_t>& bounds, const Array<uint64_t>& states, int threads) {
+        check_offsets(view(bounds), data.size(), "bounds");
+        const auto rows = bounds.size() - 1;
+        PYCHUNK_CHECK(states.ndim() == 2 && states.shape(0) == rows && states.shape(1) == 2, "states must be uint64[",
+                      rows, ", 2]");
+        Array<uint64_t> out({rows, py::ssize_t{2}});
+        const auto* from = reinterpret_cast<const Hash128*>(states.data());
+        auto* to = reinterpret_cast<Hash128*>(out.mutable_data());
+        without_gil([&] {
+          extend_row_hashes({reinterpret_cast<const char*>(data.data()), view(bounds)}, from, to, threads);
+          return true;
+        });
+        return out;
+      },
+      py::arg("data").noconvert(), py::arg("bounds").noconvert(), py::arg("states").noconvert(), py::arg("threads"),
+      "Return the hash of each row's state (low, high) and of its bytes in `data`: uint64[n, 2].");
 }
 
 void bind_vectors(py::module_& m) {

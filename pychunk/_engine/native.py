@@ -88,6 +88,7 @@ __all__ = [
     "encode_pieces",
     "encode_static",
     "encode_words",
+    "extend_row_hashes",
     "find_invalid_utf8",
     "find_keys",
     "hash128",
@@ -635,6 +636,17 @@ _HASHED = 1 << 22
 def block_hashes(data: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint32]:
     """Return the low 32 bits of the hash of each consecutive block of ``size`` bytes."""
     return _core.block_hashes(data, size, min(default_threads(), 1 + data.size // _HASHED))
+
+
+def extend_row_hashes(
+    data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], states: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Return the hash of each row's state and of its bytes, uint64[n, 2]; row i has the bytes from ``bounds[i]`` on.
+
+    A row's state is a hash, too, so that a row of several columns is hashed column by column.
+    """
+    threads = min(default_threads(), 1 + data.size // _HASHED)
+    return _core.extend_row_hashes(data, _contiguous(bounds, np.int64), _contiguous(states, np.uint64), threads)
 
 
 def pack_rows(vectors: npt.NDArray[np.float32], added: Added | None = None) -> npt.NDArray[np.int8]:

@@ -18,6 +18,7 @@ from .._util.counting import counted
 from ..ingest import IngestError, Report, ingest
 from ..ingest.dead_letters import NAME as LETTERS
 from ..ingest.run import SHARD_BYTES, Progress
+from ..ingest.run_folder import DUPLICATES
 from ..ingest.shards import COMPRESSIONS
 from ..io import KINDS
 from .llm import LLMOptions, LLMReport, with_llm
@@ -65,10 +66,6 @@ def command(
     beside: ContextOptions,
     kind: Kind = "auto",
     reading: ReaderOptions,
-    summaries_out: Annotated[
-        bool,
-        typer.Option("--summaries-out", help="Also write the summary of each document to _summaries (method pic)."),
-    ] = False,
     sample: Annotated[
         str | None,
         typer.Option(
@@ -95,6 +92,14 @@ def command(
             "that changed in _changes.parquet. Pass it from the first run on.",
         ),
     ] = False,
+    dedupe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="exact|near[,share=S]",
+            help="Leave out copies of earlier documents, and list them in _duplicates.parquet. near: with at least the "
+            "share S of common text, 0.5 to 1 (default: 0.8); all texts are in memory.",
+        ),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -112,7 +117,7 @@ def command(
     change a byte of the output.
 
     With --update, the sources may have changed since the last run, which must have had --update, too. OUTDIR gets the
-    bytes of a new run in one step.
+    rows of a new run in one step.
 
     OUTDIR holds complete shards (part-000000.parquet ...) and two other files. _manifest.json lists the source, the
     options, the versions and the SHA-256 of every shard. _dead_letters.jsonl lists what could not be read, where, and
@@ -125,7 +130,7 @@ def command(
     with readable_errors(stopped, inputs=reading.named(sources)):
         codec, shard_size = _compression_of(compression)
         drawn, seed = (None, 0) if sample is None else _sample_of(sample)
-        options = cutting.options(reading.said, **vars(vectors), **vars(beside), summaries_out=summaries_out or None)
+        options = cutting.options(reading.said, **vars(vectors), **vars(beside))
         told = LLMReport(asking.client(options), console)
         if told.llm is not None:
             options = with_llm(options, told.llm)
@@ -147,6 +152,7 @@ def command(
                     compression=codec,
                     resume=resume,
                     update=update,
+                    dedupe=None if dedupe is None else _dedupe_of(dedupe),
                     strict=strict,
                     progress=_shown(bar, bar.add_task("", total=1.0, rate="")),
                     **options,
@@ -198,6 +204,9 @@ def _summarise(report: Report, console: Console, kind: str, *, strict: bool) -> 
             f"{templates} removed inside sentences, because their text is unknown "
             "(--metadata-columns dropped_templates lists them)"
         )
+    if report.duplicates:
+        copies = counted(report.duplicates, "document")
+        tell(f"{copies} left out as copies of earlier ones, listed in {report.folder / DUPLICATES}")
     if report.letters:
         tell(f"{counted(report.letters, 'dead letter')}, listed in {report.folder / LETTERS}", "yellow")
     if report.changes:
@@ -232,6 +241,23 @@ def _compression_of(text: str) -> tuple[str, float]:
             f"0.001), zstd,shard_size=64; got {text!r:.80}"
         )
     return found[1], float(found[2] or SHARD_BYTES / 1e6)
+
+
+def _dedupe_of(text: str) -> str | float:
+    """Return the copies that ``--dedupe`` names, as the argument of ``ingest``.
+
+    Raises:
+        ValueError: The text is neither exact nor near, nor near with a share.
+
+    >>> _dedupe_of("exact"), _dedupe_of("near,share=0.9")
+    ('exact', 0.9)
+    """
+    found = re.fullmatch(r"(exact|near)|near,share=([01]?\.?\d+)", text)
+    if found is None:
+        raise ValueError(
+            f"--dedupe must be exact, near, or near with the least share, near,share=0.9; got {text!r:.80}"
+        )
+    return found[1] or float(found[2])
 
 
 def _sample_of(text: str) -> tuple[int, int]:

@@ -46,6 +46,11 @@ def digest(folder: Path, at: int, count: int) -> str:
         return hashlib.sha256(file.read(count)).hexdigest()
 
 
+def lines(folder: Path) -> list[bytes]:
+    """Return the lines of the file, one for each dead letter."""
+    return (folder / NAME).read_bytes().splitlines() if (folder / NAME).is_file() else []
+
+
 def cut(folder: Path, end: int) -> None:
     """Truncate the file after the dead letters of the last shard."""
     path = folder / NAME

@@ -40,16 +40,16 @@ def tables_of(chunks: ChunkBatch) -> dict[str, pa.Table]:
     return {name: table for name, table in tables.items() if table is not None}
 
 
-def empty_tables(batches: Iterable[ChunkBatch]) -> dict[str, pa.Table]:
-    """Return one empty table for each folder, with every column that a batch of any kind has.
+def empty_tables(sets: Iterable[dict[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Return one empty table for each folder, with every column that any of the tables for this folder has.
 
     In the table of the chunks, the columns are in the order of ``COLUMNS``. In the other tables, they are in the order
     in which they are first found.
     """
     order = {column.name: place for place, column in enumerate(COLUMNS)}
     found: dict[str, dict[str, pa.Field]] = {}
-    for batch in batches:
-        for name, table in tables_of(batch).items():
+    for tables in sets:
+        for name, table in tables.items():
             own = found.setdefault(name, {})
             for each in table.schema:
                 if each.name not in own or pa.types.is_null(own[each.name].type):

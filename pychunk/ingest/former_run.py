@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,35 +11,49 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .._engine.arrow import primitive
-from ..index.store import document_digests
-from ..index.store.document_digests import Digests
-from .run_folder import DIGESTS
-from .run_manifest import Manifest
+from .._engine.arrow import compute as pc
+from ..io import Source
+from ..io.wiki.mediawiki import DROPPED
+from . import dead_letters
+from .row_digests import Digests, as_binary, from_binary, key_hashes
+from .run_folder import DIGESTS, LOCK
+from .run_manifest import Manifest, Shard
 
 I64 = npt.NDArray[np.int64]
 
-#: The table of a shard's documents. The digest is null if a part of the document could not be cut.
-SCHEMA = pa.schema([("document_index", pa.int64()), ("document_id", pa.large_string()), ("digest", pa.binary(16))])
+#: The table of a shard's documents. The digest is null if a part of the document could not be cut. The text is counted
+#: in bytes, and ``dropped`` counts the wiki templates that were removed inside sentences.
+SCHEMA = pa.schema(
+    [
+        ("document_index", pa.int64()),
+        ("document_id", pa.large_string()),
+        ("digest", pa.binary(16)),
+        ("file", pa.large_string()),
+        ("text_bytes", pa.int64()),
+        ("dropped", pa.int64()),
+    ]
+)
+#: The seconds by which a file must be older than the last run. A younger file may have changed after it was read and
+#: still have the same time of change, because some file systems count in steps of two seconds.
+_SETTLED_SECONDS = 2.0
 
 
-def digests_of(table: pa.Table) -> Digests:
-    """Return the digests of a batch of documents: of every column that was read, and of the marks of its reader.
+def digest_table(found: Digests, table: pa.Table, first: int, failed: Iterable[int]) -> pa.Table:
+    """Return the rows of :data:`SCHEMA` for a batch of documents, numbered from ``first``.
 
-    The options are not included, because the manifest holds them, and an update needs the same ones.
+    ``failed`` are the rows of documents that have no digest.
     """
-    names = [name for name in table.column_names if name != "id"]
-    marks = sorted((key.hex(), value.hex()) for key, value in (table.schema.metadata or {}).items())
-    return document_digests.of(table, names, marks)
-
-
-def digest_table(found: Digests, first: int, failed: Iterable[int]) -> pa.Table:
-    """Return the rows of :data:`SCHEMA` for documents numbered from ``first``; ``failed`` rows have no digest."""
-    digests = _bytes_of(found)
-    for row in failed:
-        digests[row] = None
-    numbers = pa.array(np.arange(first, first + len(found)))
-    return pa.table([numbers, found.ids, pa.array(digests, pa.binary(16))], schema=SCHEMA)
+    missing = np.zeros(len(found), np.bool_)
+    missing[list(failed)] = True
+    columns = {
+        "document_index": pa.array(np.arange(first, first + len(found))),
+        "document_id": found.ids,
+        "digest": as_binary(found.values, missing),
+        "file": table["file"].cast(pa.large_string()),
+        "text_bytes": pc.binary_length(table["text"]),
+        "dropped": table[DROPPED] if DROPPED in table.column_names else np.zeros(len(found), np.int64),
+    }
+    return pa.table(columns).cast(SCHEMA)
 
 
 class FormerRun:
@@ -47,128 +61,94 @@ class FormerRun:
 
     Attributes:
         folder: The folder of the run.
+        shards: Its shards.
         ids: The id of each document, large_string[n].
+        numbers: The number of each document in the run, which rises; int64[n].
+        text_bytes: The bytes of each document's text, int64[n].
+        dropped: The number of removed templates of each document, int64[n].
+        ends: For each shard, the number of documents up to its end.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.folder, self._shards = folder, [shard.name for shard in manifest.shards]
-        table = self._read(DIGESTS, SCHEMA.names)
-        self.ids = table["document_id"].combine_chunks() if len(table) else pa.array([], pa.large_string())
-        pairs = zip(self.ids.to_pylist(), table["digest"].to_pylist(), strict=True)
-        self._numbers = {pair: number for number, pair in enumerate(pairs) if pair[1] is not None}
-        self._sets: dict[str, _DataSet] = {}
+        self.folder, self.shards, self._manifest = folder, manifest.shards, manifest
+        tables = [_read(folder / DIGESTS / shard.name) for shard in self.shards]
+        table = pa.concat_tables(tables).combine_chunks() if tables else SCHEMA.empty_table()
+        columns = {name: _array(table[name]) for name in SCHEMA.names}
+        self.ends = np.cumsum([len(each) for each in tables])
+        self.ids = columns["document_id"]
+        self.numbers, self.text_bytes, self.dropped = (
+            np.asarray(columns[name]) for name in ("document_index", "text_bytes", "dropped")
+        )
+        self._files, self._failed = columns["file"], np.asarray(columns["digest"].is_null())
+        self._digests = from_binary(columns["digest"])
+        keys = key_hashes(self.ids)
+        self._order = np.argsort(keys[:, 0], kind="stable")
+        self._keys = keys[self._order]
 
-    def find(self, found: Digests) -> I64:
-        """Return the numbers that documents had in this run if they are unchanged, else -1, int64[n]."""
-        pairs = zip(found.ids.to_pylist(), _bytes_of(found), strict=True)
-        return np.array([self._numbers.get(pair, -1) for pair in pairs], np.int64)
+    def __len__(self) -> int:
+        return len(self.ids)
 
-    def tables(self, names: Iterable[str], documents: I64, numbers: I64) -> dict[str, pa.Table]:
-        """Return the rows of documents in the data sets ``names``, with new numbers of the documents.
+    @property
+    def next_number(self) -> int:
+        """The number of the first document that an update adds."""
+        return int(self.numbers[-1]) + 1 if len(self) else 0
 
-        Args:
-            names: The folders of the data sets; "" for the chunks.
-            documents: The numbers of the documents in this run, int64[n].
-            numbers: Their new numbers, int64[n].
+    def find(self, found: Digests) -> tuple[I64, npt.NDArray[np.bool_]]:
+        """Return the row of each document in this run, or -1, and whether the document is unchanged."""
+        if not len(self):
+            return np.full(len(found), -1), np.zeros(len(found), np.bool_)
+        at = np.minimum(np.searchsorted(self._keys[:, 0], found.keys[:, 0]), len(self) - 1)
+        rows = np.where((self._keys[at] == found.keys).all(1), self._order[at], -1)
+        same = (rows >= 0) & (self._digests[rows] == found.values).all(1) & ~self._failed[rows]
+        return rows, same
+
+    def file_of(self, row: int) -> str:
+        """Return the file that the document of a row came from."""
+        return str(self._files[row].as_py())
+
+    def unchanged_files(self, source: Source) -> set[str]:
+        """Return the files that need not be read again, because the run has read them completely.
+
+        As git does, this trusts a file that has the size and the time of change of the last run, if that time is not so
+        close to the run that a later change could have it, too. It also trusts an equal ETag. A file of a dead letter,
+        or of a document that failed, is read again.
         """
-        order = np.argsort(documents)
-        documents, numbers, found = documents[order], numbers[order], {}
-        for name in names:
-            if name not in self._sets:
-                self._sets[name] = _DataSet([self.folder / name / shard for shard in self._shards])
-            table = self._sets[name].rows(documents)
-            places = np.searchsorted(documents, np.asarray(table["document_index"], np.int64))
-            found[name] = renumbered(table, numbers[places])
-        return found
+        if not self._manifest.complete:
+            return set()
+        read = self._manifest.facts["source"]["files"]
+        begun = (self.folder / LOCK).stat().st_mtime - _SETTLED_SECONDS
+        found = {
+            file.path
+            for file in source.files
+            if read.get(file.path) == [file.size, file.modified, file.etag]
+            and (file.etag is not None or (file.modified is not None and file.modified < begun))
+        }
+        letters = {json.loads(line)["source"] for line in dead_letters.lines(self.folder)}
+        if not letters <= {*read, *self._manifest.facts["source"]["ignored"], source.path}:
+            return set()
+        found &= set(pc.unique(self._files).to_pylist())
+        return found - letters - set(pc.unique(self._files.filter(pa.array(self._failed))).to_pylist())
 
-    def chunks_of(self, documents: I64) -> pa.Table:
-        """Return the chunks of documents, without vectors and metadata columns, for a list of changes."""
-        return chunks_of([self.folder / name for name in self._shards], documents)
+    def rows_of(self, files: set[str]) -> npt.NDArray[np.bool_]:
+        """Return which documents came from the given files."""
+        return np.asarray(pc.is_in(self._files, value_set=pa.array(sorted(files), pa.large_string())))
 
-    def _read(self, name: str, columns: list[str]) -> pa.Table:
-        import pyarrow.parquet as pq
+    def shard_rows(self) -> list[tuple[Shard, slice]]:
+        """Return each shard with the rows of its documents."""
+        ends = self.ends.tolist()
+        return [(shard, slice(*own)) for shard, *own in zip(self.shards, [0, *ends[:-1]], ends, strict=True)]
 
-        tables = [pq.read_table(self.folder / name / shard, columns=columns) for shard in self._shards]
-        return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
-
-def chunks_of(paths: Iterable[Path], documents: I64) -> pa.Table:
-    """Return the chunks of documents in shards, with the columns that a list of changes needs."""
+def _read(path: Path) -> Any:
     import pyarrow.parquet as pq
 
-    names = ["document_index", "document_id", "chunk_index", "chunk_id", "text_id", "start", "end", "text"]
-    found = []
-    for path in paths:
-        table = pq.read_table(path, columns=names)
-        own = np.isin(np.asarray(table["document_index"], np.int64), documents)
-        found.append(table.filter(pa.array(own)))
-    return pa.concat_tables(found).replace_schema_metadata(None) if found else pa.table({name: [] for name in names})
+    table = pq.read_table(path)
+    if table.schema.names != SCHEMA.names:
+        raise ValueError(
+            f"{path} is of an earlier version, and lacks columns that an update needs. Ingest into another folder"
+        )
+    return table.cast(SCHEMA)
 
 
-def renumbered(table: pa.Table, numbers: I64) -> pa.Table:
-    """Return a table with other numbers of documents, int64[rows]."""
-    at = table.column_names.index("document_index")
-    return table.set_column(at, table.schema.field(at), pa.array(numbers, pa.int64()))
-
-
-class _DataSet:
-    """The shards of one data set, of which the row groups with the wanted documents are read.
-
-    A row group holds whole documents, in their order, so its statistics show which.
-    """
-
-    def __init__(self, paths: list[Path]) -> None:
-        import pyarrow.parquet as pq
-
-        self._groups: list[tuple[Any, int, int, int]] = []
-        self._empty: pa.Table | None = None
-        self._last: tuple[int, pa.Table] | None = None  # The next batch often begins in the same row group.
-        for path in paths:
-            file = pq.ParquetFile(path, memory_map=True)
-            # The schema that was written: the one that is read has numbers of fields, which would be written again.
-            schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(file.metadata.metadata[b"ARROW:schema"])))
-            self._empty = schema.empty_table()
-            column = file.schema_arrow.names.index("document_index")
-            for group in range(file.num_row_groups):
-                known = file.metadata.row_group(group).column(column).statistics
-                self._groups.append((file, group, known.min, known.max))
-
-    def rows(self, documents: I64) -> pa.Table:
-        """Return the rows of documents, whose numbers rise."""
-        assert self._empty is not None
-        found = [self._empty]
-        for number, (_, _, low, high) in enumerate(self._groups):
-            begin, end = np.searchsorted(documents, [low, high + 1])
-            if begin < end:
-                table = self._group(number)
-                own = np.isin(np.asarray(table["document_index"], np.int64), documents[begin:end])
-                found.append(table if own.all() else table.filter(pa.array(own)))
-        return pa.concat_tables(found)
-
-    def _group(self, number: int) -> pa.Table:
-        assert self._empty is not None
-        if self._last is None or self._last[0] != number:
-            file, group, _, _ = self._groups[number]
-            self._last = number, file.read_row_group(group).cast(self._empty.schema)
-        return self._last[1]
-
-
-def merged(parts: list[dict[str, pa.Table]]) -> dict[str, pa.Table]:
-    """Return the rows of several tables by name, in the order of their documents."""
-    found = {}
-    for name in dict.fromkeys(name for part in parts for name in part):
-        tables = [part[name] for part in parts if name in part]
-        table = tables[-1]
-        if len(tables) > 1:
-            schema = tables[-1].schema
-            table = pa.concat_tables([each.cast(schema) for each in tables]).unify_dictionaries()
-            order = np.argsort(np.asarray(table["document_index"], np.int64), kind="stable")
-            table = table.take(primitive(order)).replace_schema_metadata(schema.metadata)
-        # As one chunk, as the engine makes it: the pages of a nested column end where its chunks do.
-        found[name] = table.combine_chunks()
-    return found
-
-
-def _bytes_of(found: Digests) -> list[bytes | None]:
-    halves = np.ascontiguousarray(found.values[1:].T, "<u8").tobytes()
-    return [halves[at : at + 16] for at in range(0, len(halves), 16)]
+def _array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,29 +15,32 @@ from typing import Any
 import numpy as np
 
 from .._util.counting import counted
+from .._util.durable_files import remove
 from .._util.pipeline import Pipeline
 from .._util.urls import named, parameters
 from ..inputs.document_columns import DocumentColumns, arguments_of, columns_by_role, wanted_columns
 from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, Source, open_source
 from ..io.duplicate_ids import DuplicateIds
-from ..io.files import find_if_reached
+from ..io.files import find_if_reached, scheme_of
 from ..io.formats.html_files import How, Links
 from ..io.markup import Markup
 from ..placement import Placement, PlacementLike
 from ..segmenter import Segmenter
 from . import dead_letters, empty_tables, run_facts
+from . import duplicate_documents as duplicates
 from . import update as updates
 from .empty_tables import columns_of
-from .former_run import SCHEMA, FormerRun
-from .run_folder import BESIDE, CHANGES, DIGESTS, LOCK, Lock, strangers, sweep
+from .former_run import SCHEMA, FormerRun, digest_table
+from .kept_shards import check_types, empty_tables_of
+from .run_folder import BESIDE, CHANGES, DIGESTS, DUPLICATES, LOCK, Lock, strangers, sweep
 from .run_manifest import NAME, Manifest, Shard, told
 from .run_report import Report
 from .sample import Sample, sample_of
 from .shard_output import IngestError, Output
 from .shards import COMPRESSIONS
 from .source_batches import BatchPart, Range, parts
-from .verification import damage
+from .verification import check, damage
 
 #: The bytes of text in a shard.
 SHARD_BYTES = 128_000_000
@@ -70,6 +74,7 @@ def ingest(
     compression: str = "none",
     resume: bool = False,
     update: bool = False,
+    dedupe: str | float | None = None,
     strict: bool = False,
     workers: int = 1,
     placement: PlacementLike | None = None,
@@ -86,6 +91,7 @@ def ingest(
     - ``_dead_letters.jsonl``: the inputs that could not be read, with the reasons.
     - ``_lock``: the lock of the run.
     - ``_changes.parquet``: the chunks that the last update changed.
+    - ``_duplicates.parquet``: the documents that ``dedupe`` left out.
 
     Args:
         source: A file, a folder or a URL, or several of them, which are read in this order. ``pychunk.io.open_source``
@@ -120,6 +126,9 @@ def ingest(
             ``_digests``. Documents with the same id, text and columns as before keep their chunks, and the others are
             cut. The folder changes in one step, and has the rows of a new run. Until then, the update is written to
             the folder ``.NAME.update`` next to it.
+        dedupe: Whether to leave out copies of earlier documents: ``"exact"`` copies, or ``"near"`` ones, or the least
+            share of common text of a near-copy, from 0.5 to 1; see :func:`pychunk.find_duplicates`. Near-copies are
+            found with all texts in memory. An update cannot do this. Default: all documents are cut.
         strict: Whether to write a dead letter also for each file in a folder that is not read, because its kind is
             unknown or not the requested kind.
         workers: The number of processes that clean wiki text or parse PDFs.
@@ -143,6 +152,11 @@ def ingest(
     folder = Path(out).resolve() if update else Path(out)
     sources = [os.fspath(each) for each in ([source] if isinstance(source, (str, Path)) else source)]
     sources = named(sources, parameters(hide_parameters))
+    if update and dedupe is not None:
+        raise ValueError(
+            "dedupe= cannot be combined with update=: if the first of several copies changes, documents that did not "
+            "change would have to come or go. Leave out one of them"
+        )
     _check(sources, folder, limit=limit, sample=sample, shard_bytes=shard_bytes, compression=compression)
     said: dict[str, Any] = {"metadata_columns": list(metadata_columns), **columns_by_role(columns)}
     column = said.pop("text", None)
@@ -187,6 +201,8 @@ def ingest(
     chosen: dict[str, Any] = {"limit": limit, "sample": sample, "seed": seed, "shard_bytes": shard_bytes}
     chosen |= {"compression": compression, "columns": said}
     chosen |= {"update": True} if update else {}
+    if dedupe is not None:
+        chosen["dedupe"] = duplicates.share_of(dedupe) or "exact"
     options |= run_facts.of_placement(where)
     report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
     report.seconds = time.perf_counter() - begun
@@ -210,9 +226,8 @@ def _written(
     opened = replace(opened, kept=tuple(types.items()))
     nothing = [empty_tables.nothing(made, said, kind, types) for kind in dict.fromkeys(opened.kinds or ["text"])]
     facts = run_facts.of(opened, options, chosen, nothing[0])
-    columns = empty_tables.empty_tables(nothing)
+    columns = empty_tables.empty_tables(map(empty_tables.tables_of, nothing))
     is_update = "update" in chosen
-    cutter = updates.Cutter(made, said, tuple(columns)) if is_update else None
     if is_update:
         columns[DIGESTS] = SCHEMA.empty_table()
         updates.recover(folder)
@@ -221,7 +236,7 @@ def _written(
     def drawn() -> Sample | None:
         return None if chosen["sample"] is None else sample_of(opened, chosen["sample"], chosen["seed"])
 
-    def filled(place: Path, *, resume: bool) -> tuple[Report, Manifest]:
+    def filled(place: Path, *, resume: bool, update: updates.Update | None = None) -> tuple[Report, Manifest]:
         manifest = _manifest(place, facts, resume)
         report = Report(place, ignored=opened.ignored)
         bad = _damage(report, manifest, resume)
@@ -231,30 +246,40 @@ def _written(
             flag = "--update (update=True)" if is_update else "--resume (resume=True)"
             output = Output(place, manifest, report, columns, chosen["shard_bytes"], chosen["compression"], flag)
             run = _Run(opened, made, said, output, chosen["limit"], progress)
-            run.sample, run.cutter = drawn(), cutter
+            run.sample, run.update, run.is_update = drawn(), update, is_update
+            run.dedupe = chosen.get("dedupe")
+            if update is not None:
+                output.first_shard = update.first_shard
             run.finish(bad)
+        elif update is not None:
+            deque(update.parts(Range()), 0)
+        return report, manifest
+
+    def ended(report: Report, manifest: Manifest) -> Report:
         _total(report, manifest)
         if manifest.complete:
             _tell_unread(report, manifest, opened if strict else None)
-        return report, manifest
+        return report
 
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder):
         before = Manifest.load(folder) if is_update else None
-        if cutter is None or before is None or not told(before.facts, facts):
+        if before is None or not told(before.facts, facts):
             if is_update:
-                updates.discard(folder, None)
-            return filled(folder, resume=resume or is_update)[0]
-        cutter.former = _former(folder, before, facts)
-        plan = updates.planned(opened, chosen["limit"], drawn(), cutter.former)
-        updates.discard(folder, facts)
-        place = updates.beside(folder)
-        place.mkdir(exist_ok=True)
+                remove(updates.beside(folder))
+            return ended(*filled(folder, resume=resume or is_update))
+        former = _former(folder, before, facts)
+        if own := empty_tables_of(former):
+            check_types(own[""], columns[""], said["metadata_columns"])
+            columns = empty_tables.empty_tables([columns, own])
+        update = updates.Update(former, opened, chosen["limit"], drawn())
+        place = updates.begun(folder, facts, update.first_shard)
         with Lock(place):
-            report, manifest = filled(place, resume=True)
-            report.changes = updates.write_changes(place, manifest, plan, cutter.former)
+            report, manifest = filled(place, resume=True, update=update)
+            update.finish(report, manifest, columns, chosen)
+            ended(report, manifest)
             updates.take_place(folder)
-        report.folder, report.kept, report.did_nothing = folder, plan.documents - len(plan.cut), False
+        report.folder, report.did_nothing = folder, False
     return report
 
 
@@ -266,12 +291,7 @@ def _former(folder: Path, manifest: Manifest, now: dict[str, Any]) -> FormerRun:
     """
     if different := updates.differ_in_more_than_files(manifest.facts, now):
         raise ValueError(_of_another_run(folder, different))
-    if bad := damage(folder, manifest.shards, hashes=True):
-        shard, why = bad[0]
-        raise ValueError(
-            f"{folder / shard.name}{':' * why.startswith('its')} {why}, and an update takes over its chunks. Restore "
-            "it from a copy, or ingest into another folder"
-        )
+    check(folder, manifest.shards, hashes=False)
     return FormerRun(folder, manifest)
 
 
@@ -288,6 +308,12 @@ def _damage(report: Report, manifest: Manifest, resume: bool) -> list[Shard]:
         raise ValueError(
             f"{report.folder / shard.name}{':' * why.startswith('its')} {why}; pass --resume (resume=True) to write "
             "the shard again"
+        )
+    if bad and manifest.updated:
+        shard, why = bad[0]
+        raise ValueError(
+            f"{report.folder / shard.name}{':' * why.startswith('its')} {why}, and a shard of an updated folder cannot "
+            "be written again. Restore it from a copy, or ingest into another folder"
         )
     return [shard for shard, _ in bad]
 
@@ -319,7 +345,10 @@ class _Run:
         self.source, self.made, self.said, self.output = source, made, said, output
         self.limit, self.progress = limit, progress
         self.sample: Sample | None = None
-        self.cutter: updates.Cutter | None = None
+        self.update: updates.Update | None = None
+        self.dedupe: str | float | None = None
+        self.unique: duplicates.UniqueDocuments | None = None
+        self.is_update = False
         self.repeats = DuplicateIds()
 
     def finish(self, bad: Sequence[Shard]) -> None:
@@ -335,6 +364,10 @@ class _Run:
 
     def _all(self, bad: Sequence[Shard]) -> None:
         manifest = self.output.manifest
+        if self.dedupe is not None:
+            share = duplicates.share_of(self.dedupe)
+            self.unique = duplicates.UniqueDocuments(self.source, share, self.limit, self.sample)
+            manifest.duplicates = self.unique.write(self.output.folder)
         dead_letters.cut(self.output.folder, sum(shard.letter_bytes for shard in manifest.shards))
         for shard in bad:
             end = shard.first_batch + shard.batches
@@ -348,7 +381,13 @@ class _Run:
             self._range(where, None)
 
     def _range(self, where: Range, wanted: Shard | None) -> None:
-        found = parts(self.source, where, self.limit, self.sample)
+        if self.unique is not None:
+            found = self.unique.parts(where)
+        elif self.update is None:
+            found = parts(self.source, where, self.limit, self.sample)
+            found = updates.digested(found) if self.is_update else found
+        else:
+            found = self.update.parts(where)
         self.output.begin(where, wanted)
         staged = Pipeline(_ended(found), [self._segmented, self.output.write, self._settled], depth=_DEPTH)
         try:
@@ -369,14 +408,14 @@ class _Run:
         if part.table is None:
             return part, None
         self.repeats.see(part.table.column("id"), part.first)
-        if self.cutter is not None and self.repeats.found:
+        if self.is_update and self.repeats.found:
             raise ValueError(f"{self.repeats.found}. An update finds documents by their ids: give each one of its own")
         try:
-            if self.cutter is None:
-                chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
-                tables, errors = empty_tables.tables_of(chunks), chunks.errors
-            else:
-                tables, errors = self.cutter.cut(part)
+            chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
+            tables, errors = empty_tables.tables_of(chunks), chunks.errors
+            if part.digests is not None:
+                failed = [each.row - part.first for each in errors]
+                tables[DIGESTS] = digest_table(part.digests, part.table, part.first, failed)
         # Only the client of the LLM reads or writes during this call, so the error comes from it.
         except OSError as error:
             raise self.output.unfinished(error, "Go on") from error
@@ -401,12 +440,15 @@ class _Run:
         return part
 
     def _check_source(self) -> None:
+        read = self.source.files if self.update is None else self.update.source.files
         try:
-            paths = self.source.inputs or (self.source.path,)
+            paths: Sequence[str] = self.source.inputs or (self.source.path,)
+            if not any(map(scheme_of, paths)):  # To list a folder again would cost an update a tenth of its time.
+                paths = [file.path for file in read]
             now = {file.path: file for path in paths for file in find_if_reached(path)}
         except OSError:
             now = {}
-        for file in self.source.files:
+        for file in read:
             if now.get(file.path) != file:
                 raise IngestError(f"{file.path} changed while it was read. Ingest it again, into another folder")
 
@@ -474,7 +516,7 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
     """Return the manifest of the folder if the run can be continued, else a new one."""
     manifest = Manifest.load(folder)
     if manifest is None:
-        others = strangers(folder, {LOCK, NAME, CHANGES, *BESIDE, dead_letters.NAME})
+        others = strangers(folder, {LOCK, NAME, CHANGES, DUPLICATES, *BESIDE, dead_letters.NAME})
         if others:
             raise ValueError(f"{folder} is not empty and holds no run (it contains {others[0]}). Choose another folder")
         manifest = Manifest(now)
@@ -511,6 +553,7 @@ def _tell_unread(report: Report, manifest: Manifest, source: Source | None) -> N
 
 def _total(report: Report, manifest: Manifest) -> None:
     report.shards = len(manifest.shards)
+    report.duplicates = manifest.duplicates or 0
     for shard in manifest.shards:
         report.documents += shard.documents
         report.chunks += shard.chunks

@@ -21,6 +21,8 @@ DIGESTS = "_digests"
 BESIDE = (SUMMARIES, REMOVED, DIGESTS)
 #: The list of the chunks that the last update changed.
 CHANGES = "_changes.parquet"
+#: The list of the documents that are copies of an earlier one, and are left out.
+DUPLICATES = "_duplicates.parquet"
 #: The beginning of the name of a file that is being written.
 ASIDE = "_writing-"
 _SHARD = re.compile(r"part-\d{6,}\.parquet")
@@ -29,6 +31,11 @@ _SHARD = re.compile(r"part-\d{6,}\.parquet")
 def shard_name(number: int) -> str:
     """Return the file name of a shard."""
     return f"part-{number:06}.parquet"
+
+
+def shard_number(name: str) -> int:
+    """Return the number in the file name of a shard."""
+    return int(name[5:-8])
 
 
 def aside(path: Path) -> Path:

@@ -63,11 +63,18 @@ class Shard:
 
 @dataclass
 class Manifest:
-    """The manifest of a run's folder. A run can be resumed only if its ``facts`` are equal."""
+    """The manifest of a run's folder. A run can be resumed only if its ``facts`` are equal.
+
+    After an update, ``updated`` is true, because shards from several states of the source cannot be written again.
+    ``duplicates`` is the number of documents that were left out as copies, if the run leaves them out.
+    """
 
     facts: dict[str, Any]
     shards: list[Shard] = field(default_factory=list)
     complete: bool = False
+    updated: bool = False
+    duplicates: int | None = None
+    _files: str | None = field(default=None, repr=False, compare=False)
 
     def save(self, folder: Path) -> None:
         """Replace the manifest in one step."""
@@ -76,10 +83,25 @@ class Manifest:
             **self.facts,
             "shards": [asdict(shard) for shard in self.shards],
             "complete": self.complete,
+            **({"updated": True} if self.updated else {}),
+            **({} if self.duplicates is None else {"duplicates": self.duplicates}),
         }
         path = folder / NAME
         with whole_file(path, aside(path)) as file:
-            file.write(json.dumps(said, indent=1, ensure_ascii=False).encode(errors="surrogateescape") + b"\n")
+            file.write(self._written(said).encode(errors="surrogateescape") + b"\n")
+
+    def _written(self, said: dict[str, Any]) -> str:
+        """Return the manifest as JSON of several lines, with each file of the source on one line.
+
+        With an indent, Python's encoder takes ten times as long, a tenth of the time of an update of 8,000 files.
+        """
+        source = said.get("source", {})
+        if "files" not in source:
+            return json.dumps(said, indent=1, ensure_ascii=False)
+        if self._files is None:
+            self._files = json.dumps(source["files"], ensure_ascii=False).replace('], "', '],\n   "')
+        rest = json.dumps({**said, "source": {**source, "files": None}}, indent=1, ensure_ascii=False)
+        return rest.replace('"files": null', f'"files": {self._files}', 1)
 
     @staticmethod
     def remove(folder: Path) -> None:
@@ -103,7 +125,9 @@ class Manifest:
             schema = int(said.pop("schema"))
             if schema == SCHEMA:
                 shards = [Shard(**shard) for shard in said.pop("shards")]
-                return Manifest(complete=bool(said.pop("complete")), shards=shards, facts=said)
+                complete, updated = bool(said.pop("complete")), bool(said.pop("updated", False))
+                copies = said.pop("duplicates", None)
+                return Manifest(complete=complete, updated=updated, duplicates=copies, shards=shards, facts=said)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else whole_words(str(error), 80)
             raise ValueError(

@@ -20,6 +20,7 @@ class Report:
         damaged: The shards of an earlier run that were missing or damaged, with the reasons. They were written again.
         ignored: The files of the source whose kind is unknown.
         repeated: The first id that occurred a second time, or "" if none did.
+        duplicates: The number of documents that were left out as copies of earlier ones.
         kept: The number of unchanged documents whose chunks an update took over.
         changes: The number of chunks in the list of changes of this update, by change.
         did_nothing: Whether the data set was complete before this call.
@@ -41,6 +42,7 @@ class Report:
     damaged: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     repeated: str = ""
+    duplicates: int = 0
     kept: int = 0
     changes: dict[str, int] = field(default_factory=dict)
     did_nothing: bool = False

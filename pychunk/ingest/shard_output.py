@@ -54,6 +54,7 @@ class Output:
         self._empty = empty  # One table without rows for each data set.
         self.sink_seconds = 0.0
         self._shard_bytes, self._compression, self._flag = shard_bytes, compression, flag
+        self.first_shard = 0  # The number in the name of the first shard.
         # The keys are the folders of the data sets below the run's folder, "" for the chunks.
         self._writers: dict[str, ShardWriter] = {}
         self._closing: list[dict[str, ShardWriter]] = []
@@ -132,6 +133,9 @@ class Output:
         more = part.table_rows is not None and self._wanted is None
         return more and bool(self._writers) and self._text_bytes >= self._shard_bytes
 
+    def _name(self) -> str:
+        return shard_name(self.first_shard + self._number)
+
     def _tables(self, found: dict[str, pa.Table]) -> dict[str, pa.Table]:
         """Return the tables for the files of a shard, each with all columns that any document of the source has."""
         return {name: fitted(found.get(name, empty), empty) for name, empty in self._empty.items()}
@@ -141,7 +145,7 @@ class Output:
             if name not in self._writers:
                 folder = self.folder / name
                 folder.mkdir(exist_ok=True)
-                path = folder / shard_name(self._number)
+                path = folder / self._name()
                 self._writers[name] = ShardWriter(path, table.schema, self._compression)
         return self._writers
 
@@ -162,35 +166,24 @@ class Output:
         self._writers = {}
         files = [writer.finish() for writer in writers.values()]
         self.sink_seconds += sum(writer.sink.seconds for writer in writers.values())
-        writer = writers[""]
-        facts = {name: (each.sink.file.bytes, each.sink.sha256.hexdigest()) for name, each in writers.items()}
-        summaries, removed, digests = (facts.get(name, (0, "")) for name in (SUMMARIES, REMOVED, DIGESTS))
         lines = dead_letters.encoded(self._letters)
         begun, ended = self._at, self._end
         shard = Shard(
-            name=shard_name(self._number),
-            bytes=writer.sink.file.bytes,
-            sha256=writer.sink.sha256.hexdigest(),
+            name=self._name(),
             first_batch=begun.batch,
             batches=ended.batch - begun.batch,
             first_read=begun.read,
             read=ended.read - begun.read,
             first_document=begun.document,
             documents=ended.document - begun.document,
-            chunks=writer.chunks,
             text_bytes=self._text_bytes,
             letters=len(self._letters),
             letters_at=self._letters_at,
             letter_bytes=len(lines),
             letters_sha256=hashlib.sha256(lines).hexdigest(),
-            summaries_bytes=summaries[0],
-            summaries_sha256=summaries[1],
-            removed_bytes=removed[0],
-            removed_sha256=removed[1],
             blank=self._blank,
             dropped=self._dropped,
-            digests_bytes=digests[0],
-            digests_sha256=digests[1],
+            **facts_of_files(writers),
         )
         if self._wanted is not None and shard != self._wanted:
             raise IngestError(_unlike(self._wanted, shard))
@@ -208,6 +201,16 @@ class Output:
             f"{self.folder}: {error}; {count} shard{' is' if count == 1 else 's are'} complete. {remedy} with "
             f"{self._flag}"
         )
+
+
+def facts_of_files(writers: dict[str, ShardWriter]) -> dict[str, Any]:
+    """Return the facts of a shard that its finished files show, as arguments of :class:`Shard`."""
+    found: dict[str, Any] = {"chunks": writers[""].chunks}
+    for name, front in (("", ""), (SUMMARIES, "summaries_"), (REMOVED, "removed_"), (DIGESTS, "digests_")):
+        if name in writers:
+            sink = writers[name].sink
+            found |= {f"{front}bytes": sink.file.bytes, f"{front}sha256": sink.sha256.hexdigest()}
+    return found
 
 
 def _unlike(before: Shard, now: Shard) -> str:

@@ -14,6 +14,7 @@ from ..inputs import TextBatch
 from ..io import DeadLetter, Source
 from ..io.document_batches import documents_of
 from ..io.wiki.mediawiki import DROPPED
+from .row_digests import Digests
 from .sample import Sample
 
 #: The size in bytes above which a batch holds one long document. After such a batch is read, the allocator keeps twice
@@ -25,14 +26,15 @@ LARGE_BYTES = 64 << 20
 class BatchPart:
     """The documents of batch ``number`` that ``limit`` and ``sample`` select; ``first`` is the number of the first one.
 
-    ``table`` has the columns ``id``, ``text`` and others. A part whose ``table`` and ``table_rows`` are None holds the
-    dead letters that were reported after the last batch.
+    ``table`` has the columns ``id``, ``text``, ``file`` and others; it is None if there are no documents. A part whose
+    ``table_rows`` is None, too, holds the dead letters that were reported after the last batch.
 
     Attributes:
         read: The number of documents of the batch before the selection.
         table_rows: The number of selected documents.
         blank: The number of selected documents that have no chunks. It is known after segmentation.
         dropped: The number of wiki templates that were removed inside sentences.
+        digests: The digests of the documents, in a run that stores them.
     """
 
     number: int
@@ -45,10 +47,11 @@ class BatchPart:
     table_rows: int | None
     blank: int = 0
     dropped: int = 0
+    digests: Digests | None = None
 
     def documents(self) -> TextBatch:
         """Return the texts with their ids, and the other columns that the run needs."""
-        return documents_of(cast(pa.Table, self.table))
+        return documents_of(cast(pa.Table, self.table).drop_columns("file"))
 
     def with_letters(self, more: list[DeadLetter]) -> BatchPart:
         """Return the part with further dead letters about its documents, after the dead letters of the reader."""
@@ -86,7 +89,7 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
     for batch in source.batches(skip=where.batch):
         if where.end is not None and batch.number >= where.end:
             return
-        table = batch.table.drop_columns("file")
+        table = batch.table
         if sample is not None:
             ids = table.column("id").to_pylist()
             table = table.filter(pa.array([sample.holds(id_, read + i) for i, id_ in enumerate(ids)], pa.bool_()))
@@ -101,11 +104,11 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
             table,
             document,
             len(batch),
-            _text_bytes(table),
+            text_bytes_of(table),
             letters,
             batch.bytes_read,
             rows,
-            dropped=_dropped(table),
+            dropped=dropped_of(table),
         )
         read, document = read + len(batch), document + rows
         if limit is not None and document >= limit:
@@ -114,13 +117,15 @@ def parts(source: Source, where: Range, limit: int | None, sample: Sample | None
         yield BatchPart(-1, None, document, 0, 0, told, source.total_bytes, None)
 
 
-def _dropped(table: pa.Table) -> int:
+def dropped_of(table: pa.Table) -> int:
+    """Return the number of templates that were removed inside the sentences of documents."""
     if DROPPED not in table.column_names or not pa.types.is_int32(table.schema.field(DROPPED).type):
         return 0
     return int(pc.sum(table.column(DROPPED)).as_py() or 0)
 
 
-def _text_bytes(table: pa.Table) -> int:
+def text_bytes_of(table: pa.Table) -> int:
+    """Return the bytes of the texts of documents."""
     total = 0
     for chunk in table.column("text").chunks:
         _, offsets = flat_text(chunk)

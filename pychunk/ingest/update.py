@@ -1,94 +1,179 @@
 """The update of a finished run to another state of its source: what it cuts again, and the list of changed chunks.
 
-An update writes the whole folder again next to the old one, takes over the chunks of unchanged documents, and exchanges
-the two folders in one step. A reader therefore sees the state before or after, and an update that was killed goes on in
-the folder that it had begun.
+New and changed documents go to new shards, after those of the last run. Of these, a shard without changed or removed
+documents is linked, and the others are written without their chunks. All this happens in a folder next to the old one.
+Then the two folders change places in one step. A reader therefore sees the state before or after. An update that was
+killed goes on in the folder that it had begun.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from .._engine.arrow import compute as pc
+from .._engine.arrow import primitive
 from .._util.counting import counted
 from .._util.durable_files import exchange, flush, new_file, remove, settle, uninterrupted
 from ..chunks.differences import compared
-from ..inputs.document_columns import arguments_of
 from ..io import Source
-from ..io.document_batches import documents_of
-from ..segmenter import Segmenter
-from .empty_tables import tables_of
-from .former_run import FormerRun, chunks_of, digest_table, digests_of, merged, renumbered
-from .run_folder import CHANGES, DIGESTS, aside
+from .former_run import FormerRun
+from .kept_shards import KeptShards, chunks_of
+from .row_digests import Digests, digests_of
+from .run_folder import CHANGES, aside, shard_number
 from .run_manifest import Manifest, differences
+from .run_report import Report
 from .sample import Sample
-from .source_batches import BatchPart, Range, parts
+from .source_batches import BatchPart, Range, dropped_of, parts, text_bytes_of
+from .verification import damage
 
 I64 = npt.NDArray[np.int64]
 
 #: The columns of the list of changes, in their order.
 _LISTED = ("change", "document_id", "text_id", "old_start", "old_end", "start", "end", "text")
+#: What :attr:`Update._at` holds for a document that was not found yet, and for one of a file that is not read again.
+_ABSENT, _NOT_READ = -1, -2
 
 
-@dataclass
-class Plan:
-    """The documents of the source, compared with those of the former run.
+def digested(found: Generator[BatchPart, None, None]) -> Generator[BatchPart, None, None]:
+    """Yield parts with the digests of their documents."""
+    with contextlib.closing(found):
+        for part in found:
+            yield part if part.table is None else replace(part, digests=digests_of(part.table))
+
+
+class Update:
+    """An update: the documents of the source that are new or changed, and the documents of the last run to keep.
 
     Attributes:
-        cut: The numbers of the documents that are new or changed.
-        gone: The numbers in the former run of the documents that changed or are gone.
-        documents: The number of documents of the source.
+        former: The last run.
+        source: The files that are read.
+        first_shard: The number of the first shard that the update adds.
+        kept: Whether each document of the last run is unchanged, once all parts were read; bool[n].
     """
 
-    cut: I64
-    gone: I64
-    documents: int
+    def __init__(self, former: FormerRun, source: Source, limit: int | None, sample: Sample | None) -> None:
+        self.former = former
+        self.first_shard = max((shard_number(shard.name) for shard in former.shards), default=-1) + 1
+        skipped = set() if limit is not None or sample is not None else former.unchanged_files(source)
+        chosen = [pair for pair in zip(source.files, source.kinds, strict=True) if pair[0].path not in skipped]
+        self.source = replace(source, files=[file for file, _ in chosen], kinds=[kind for _, kind in chosen])
+        self._limit, self._sample = limit, sample
+        self._unread = former.rows_of(skipped)
+        self._restart()
 
+    def _restart(self) -> None:
+        self._at: I64 = np.where(self._unread, _NOT_READ, _ABSENT)
+        self.kept = self._unread.copy()
 
-@dataclass
-class Cutter:
-    """The segmentation of batches in a run that stores digests, which takes over chunks of unchanged documents."""
+    def parts(self, where: Range) -> Generator[BatchPart, None, None]:
+        """Yield the new and changed documents of a range of batches, after reading all batches before it, too.
 
-    made: Segmenter
-    said: dict[str, Any]
-    names: tuple[str, ...]
-    former: FormerRun | None = None
-    kept: int = 0
+        Raises:
+            ValueError: Two documents have the same id, or no document of the last run is in the source.
+        """
+        self._restart()
+        first = self.former.next_number
+        with contextlib.closing(self._read()) as found:
+            for part in found:
+                if part.table is None:
+                    yield replace(part, first=first)
+                    continue
+                digests = digests_of(part.table)
+                new = self._new(part, digests)
+                if part.number >= where.batch:
+                    table = part.table.take(primitive(new))
+                    yield replace(
+                        part,
+                        table=table if len(new) else None,
+                        first=first,
+                        table_rows=len(new),
+                        text_bytes=text_bytes_of(table),
+                        dropped=dropped_of(table),
+                        digests=digests.choose(new),
+                    )
+                first += len(new)
 
-    def cut(self, part: BatchPart) -> tuple[dict[str, pa.Table], list[Any]]:
-        """Return the tables of a batch, and the errors of its documents with their numbers in the run."""
+    def _read(self) -> Generator[BatchPart, None, None]:
+        """Yield all parts of the source, if it has an id of the last run.
+
+        Usually the first part shows that. Else the documents are counted up to the first known one.
+        """
+        found = parts(self.source, Range(), self._limit, self._sample)
+        with contextlib.closing(found):
+            if not len(self.former) or self._unread.any():
+                yield from found
+                return
+            documents = size = read = 0
+            for part in found:
+                read += 1
+                if part.table is not None:
+                    documents, size = documents + len(part.table), size + part.text_bytes
+                    if (self.former.find(digests_of(part.table))[0] >= 0).any():
+                        break
+            else:
+                raise ValueError(
+                    f"{self.former.folder} holds {counted(len(self.former), 'document')}, and the source has none of "
+                    f"their ids: an update would cut and encode all {counted(documents, 'document')} "
+                    f"({size / 1e6:,.1f} MB of text), and list every chunk as removed or added. Pass the sources and "
+                    "ids= of the last run, or, if the documents are new, ingest into another folder"
+                )
+            if read == 1:
+                yield part
+                yield from found
+                return
+        yield from parts(self.source, Range(), self._limit, self._sample)
+
+    def _new(self, part: BatchPart, digests: Digests) -> I64:
+        """Return the rows of new and changed documents, and note which documents of the last run the part has."""
+        rows, same = self.former.find(digests)
+        known = np.flatnonzero(rows >= 0)
+        own = rows[known]
+        _, firsts = np.unique(own, return_index=True)
+        again = self._at[own] != _ABSENT
+        again |= ~np.isin(np.arange(len(own)), firsts)
+        if again.any():
+            at = int(np.flatnonzero(again)[0])
+            earlier = int(self._at[own[at]])
+            if earlier == _ABSENT:
+                earlier = part.first + int(known[np.flatnonzero(own == own[at])[0]])
+            self._refuse(int(own[at]), earlier, part, int(known[at]))
+        self._at[own] = part.first + known
+        self.kept[rows[same]] = True
+        return np.flatnonzero(~same)
+
+    def _refuse(self, row: int, earlier: int, part: BatchPart, own: int) -> None:
         assert part.table is not None
-        found = digests_of(part.table)
-        count = len(found)
-        before = np.full(count, -1, np.int64) if self.former is None else self.former.find(found)
-        new = np.flatnonzero(before < 0)
-        pieces, errors = [], []
-        if self.former is not None and len(new) < count:
-            old = np.flatnonzero(before >= 0)
-            pieces.append(self.former.tables(self.names, before[old], part.first + old))
-            self.kept += len(old)
-        if len(new) or not pieces:
-            table = part.table if len(new) == count else part.table.take(pa.array(new))
-            chunks = self.made(documents_of(table), **arguments_of(self.said))
-            numbers = part.first + new
-            pieces.append(
-                {
-                    name: renumbered(own, numbers[np.asarray(own["document_index"], np.int64)])
-                    for name, own in tables_of(chunks).items()
-                }
-            )
-            errors = [each._replace(row=int(numbers[each.row])) for each in chunks.errors]
-        tables = merged(pieces)
-        tables[DIGESTS] = digest_table(found, part.first, [each.row - part.first for each in errors])
-        return tables, errors
+        file = part.table["file"][own].as_py()
+        numbers = f"documents {earlier} and {part.first + own}"
+        if earlier == _NOT_READ:
+            numbers = f"a document of {self.former.file_of(row)} and one of {file}"
+        raise ValueError(
+            f"{numbers} have the same id {self.former.ids[row].as_py()!r}, and an update finds documents by their ids: "
+            "give each document an id of its own"
+        )
+
+    def finish(self, report: Report, manifest: Manifest, empty: dict[str, Any], chosen: dict[str, Any]) -> None:
+        """Add the shards of the last run and the list of changes to the new shards in the folder of the report."""
+        place = report.folder
+        new = manifest.shards
+        kept = KeptShards(self.former, self.kept, empty, chosen["compression"], chosen["shard_bytes"])
+        kept.write(place)
+        report.changes = _write_changes(place, kept.gone, [place / shard.name for shard in new])
+        if kept.shards and new and not sum(shard.documents + shard.letters for shard in new):
+            for shard in new:
+                for path, _, _ in shard.files(place):
+                    path.unlink()
+            new = []
+        manifest.shards, manifest.updated = [*kept.shards, *new], True
+        manifest.save(place)
+        report.kept = int(self.kept.sum())
 
 
 def beside(folder: Path) -> Path:
@@ -106,61 +191,18 @@ def recover(folder: Path) -> None:
 def differ_in_more_than_files(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """Return the differences between two runs that an update cannot make up for, which are all but those of files."""
     both = [
-        {**facts, "source": {k: v for k, v in facts.get("source", {}).items() if k not in ("files", "ignored")}}
+        {**facts, "source": {k: v for k, v in facts.get("source", {}).items() if k not in ("files", "ignored", "kind")}}
         for facts in (before, now)
     ]
     return list(differences(both[0], both[1]))
 
 
-def planned(source: Source, limit: int | None, sample: Sample | None, former: FormerRun) -> Plan:
-    """Read the source once, and return what an update has to do.
-
-    Raises:
-        ValueError: Two documents have the same id, or no document of the former run is in the source.
-    """
-    ids: list[pa.Array] = [pa.array([], pa.large_string())]
-    numbers: list[I64] = [np.empty(0, np.int64)]
-    size = 0
-    for part in parts(source, Range(), limit, sample):
-        if part.table is not None:
-            found = digests_of(part.table)
-            ids.append(found.ids)
-            numbers.append(former.find(found))
-            size += part.text_bytes
-    names, before = pa.concat_arrays(ids), np.concatenate(numbers)
-    check_ids(names)
-    if len(former.ids) and not pc.any(pc.is_in(names, value_set=former.ids)).as_py():
-        raise ValueError(
-            f"{former.folder} holds {counted(len(former.ids), 'document')}, and the source has none of their ids: an "
-            f"update would cut all {counted(len(names), 'document')} ({size / 1e6:,.1f} MB of text), and list every "
-            "chunk as removed or added. Pass the sources and ids= of the last run, or, if the documents are new, "
-            "ingest into another folder"
-        )
-    gone = np.ones(len(former.ids), np.bool_)
-    gone[before[before >= 0]] = False
-    return Plan(np.flatnonzero(before < 0), np.flatnonzero(gone), len(names))
-
-
-def check_ids(ids: pa.Array) -> None:
-    """Raise ValueError if two documents have the same id, so that their chunks could not be told apart."""
-    if len(ids.unique()) == len(ids):
-        return
-    first: dict[str, int] = {}
-    for number, name in enumerate(ids.to_pylist()):
-        if first.setdefault(name, number) != number:
-            raise ValueError(
-                f"documents {first[name]} and {number} have the same id {name!r}, and an update finds documents by "
-                "their ids: give each document an id of its own"
-            )
-
-
-def write_changes(folder: Path, manifest: Manifest, plan: Plan, former: FormerRun) -> dict[str, int]:
+def _write_changes(folder: Path, gone: Any, paths: list[Path]) -> dict[str, int]:
     """Write the list of the chunks of new, changed and removed documents, and return the number of each change."""
     import pyarrow.parquet as pq
 
-    old, new = former.chunks_of(plan.gone), chunks_of([folder / shard.name for shard in manifest.shards], plan.cut)
     # A store knows a chunk by its text_id, which depends on the document: the id of a chunk that left it must go.
-    found = compared(old, new, across=False)
+    found = compared(gone, chunks_of(paths), across=False)
     path = folder / CHANGES
     with new_file(aside(path)) as file:
         pq.write_table(found.table.select(_LISTED), file)
@@ -180,20 +222,26 @@ def take_place(folder: Path) -> None:
                 os.replace(_older(folder), folder)
                 raise
     flush(folder.parent)
-    remove(new)
-    remove(_older(folder))
+    for left in (new, new, _older(folder)):  # The second try is for a file that could not be removed.
+        remove(left)
 
 
-def discard(folder: Path, facts: dict[str, Any] | None) -> None:
-    """Remove what an update left next to a folder, unless it is an update to the source with these facts."""
-    new = beside(folder)
-    if not new.is_dir():
-        return
-    with contextlib.suppress(ValueError):
-        manifest = Manifest.load(new)
-        if facts is not None and manifest is not None and manifest.facts == facts:
-            return
-    remove(new)
+def begun(folder: Path, facts: dict[str, Any], first_shard: int) -> Path:
+    """Return the folder of an update, which holds what an interrupted update to the same state has written so far."""
+    place = beside(folder)
+    if place.is_dir():
+        with contextlib.suppress(ValueError):
+            manifest = Manifest.load(place)
+            if manifest is not None and manifest.facts == facts:
+                # Linked shards of a finished update that has not taken its place yet are linked again.
+                manifest.shards = [each for each in manifest.shards if shard_number(each.name) >= first_shard]
+                if not damage(place, manifest.shards, hashes=True):
+                    manifest.updated = False
+                    manifest.save(place)
+                    return place
+        remove(place)
+    place.mkdir()
+    return place
 
 
 def _older(folder: Path) -> Path:

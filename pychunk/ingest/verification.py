@@ -18,16 +18,26 @@ def damage(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> list[tuple
     """Return the shards that are missing or damaged, with the reasons.
 
     With ``hashes``, the check compares the SHA-256 of the Parquet files, otherwise only their sizes. It always compares
-    the SHA-256 of the dead letters.
+    the SHA-256 of the digests, which an update relies on, and of the dead letters.
     """
     found = []
     for shard in shards:
-        whys = [why for path, size, digest in shard.files(folder) if (why := _damage(path, size, digest, hashes))]
+        of_files = (_damage(*file, hashes or file[0].parent.name == DIGESTS) for file in shard.files(folder))
+        whys = [why for why in of_files if why]
         if whys:
             found.append((shard, whys[0]))
         elif dead_letters.digest(folder, shard.letters_at, shard.letter_bytes) != shard.letters_sha256:
             found.append((shard, f"its lines of {dead_letters.NAME} are damaged"))
     return found
+
+
+def check(folder: Path, shards: Sequence[Shard], *, hashes: bool) -> None:
+    """Raise ValueError if a shard that an update takes over is missing or damaged."""
+    for shard, why in damage(folder, shards, hashes=hashes):
+        raise ValueError(
+            f"{folder / shard.name}{':' * why.startswith('its')} {why}, and an update takes over its chunks. Restore "
+            "it from a copy, or ingest into another folder"
+        )
 
 
 def _damage(path: Path, size: int, digest: str, hashes: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-#: The number of ids after which no more ids are remembered, about 25 MB. A later id is compared only with the
+#: The number of ids after which no more ids are remembered, about 40 MB. A later id is compared only with the
 #: remembered ids and with the other ids of its batch.
 MOST = 300_000
 
@@ -14,7 +14,7 @@ class DuplicateIds:
 
     def __init__(self) -> None:
         self.found = ""
-        self._seen: set[int] = set()
+        self._seen: dict[int, int] = {}  # The number of the document, by the hash of its id.
 
     def see(self, ids: pa.ChunkedArray, first: int) -> None:
         """Check the ids of consecutive documents, of which the first has the number ``first`` in the source."""
@@ -22,14 +22,12 @@ class DuplicateIds:
             return
         names = ids.to_pylist()
         hashes = list(map(hash, names))
-        if len(set(hashes)) == len(hashes) and self._seen.isdisjoint(hashes):
+        if len(set(hashes)) == len(hashes) and self._seen.keys().isdisjoint(hashes):
             if len(self._seen) < MOST:
-                self._seen.update(hashes)
+                self._seen.update(zip(hashes, range(first, first + len(hashes)), strict=True))
             return
-        here: dict[int, int] = {}
-        for row, (name, each) in enumerate(zip(names, hashes, strict=True)):
-            if each in self._seen or each in here:
-                other = f"document {first + here[each]}" if each in here else "an earlier document"
-                self.found = f"ids come more than once: {name!r} is the id of document {first + row} and of {other}"
+        for number, (name, each) in enumerate(zip(names, hashes, strict=True), first):
+            other = self._seen.setdefault(each, number)
+            if other != number:
+                self.found = f"ids come more than once: {name!r} is the id of document {number} and of document {other}"
                 return
-            here[each] = row

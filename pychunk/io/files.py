@@ -88,6 +88,7 @@ _NOTES = (
     "_lock",
     "_dead_letters.jsonl",
     "_changes.parquet",
+    "_duplicates.parquet",
     "_removed/",
     "_summaries/",
     "_digests/",

@@ -122,7 +122,7 @@ class Updating(Ingesting):
         states = [self._documents(0), self._documents(1)]
         last = {row["document_id"]: row["text"] for row in rows}
         found = [
-            list(last) == list(own) and all(own[name].endswith(text.strip()) for name, text in last.items())
+            last.keys() == own.keys() and all(own[name].endswith(text.strip()) for name, text in last.items())
             for own in states
         ]
         assert sum(found) == 1, f"neither the state before nor the one after: {found}"

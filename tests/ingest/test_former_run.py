@@ -1,51 +1,79 @@
-"""A former run finds unchanged documents by their digests, and returns their rows under new numbers."""
+"""A former run finds the unchanged documents by their digests, and the files that need not be read again."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from pychunk.ingest import ingest
-from pychunk.ingest.former_run import FormerRun, digest_table, digests_of, merged
+from pychunk.ingest.former_run import FormerRun, digest_table
+from pychunk.ingest.row_digests import digests_of, from_binary
 from pychunk.ingest.run_manifest import Manifest
+from pychunk.io import open_source
 
 
-def test_digests_depend_on_every_column_and_on_the_reader() -> None:
-    table = pa.table({"id": ["a", "b"], "text": ["One.", "Two."], "year": [1, 2]})
-    first = digests_of(table).values
-    assert (digests_of(table.slice(1)).values == first[:, 1:]).all()
-    others = [
-        table.set_column(1, "text", pa.array(["One!", "Two."])),
-        table.set_column(2, "year", pa.array([3, 2])),
-        table.replace_schema_metadata({"reader": "other"}),
-    ]
-    assert [(digests_of(other).values[1:, 0] != first[1:, 0]).any() for other in others] == [True] * 3
+def documents(**columns: Any) -> pa.Table:
+    return pa.table({"id": ["a", "b", "c"], "text": ["One.", "Two.", "Three."], **columns})
 
 
-def test_a_document_that_failed_has_no_digest_and_is_never_found(tmp_path: Path) -> None:
-    found = digests_of(pa.table({"id": ["a", "b"], "text": ["One.", "Two."]}))
-    table = digest_table(found, 5, [1])
-    assert table["document_index"].to_pylist() == [5, 6]
-    assert [digest is None for digest in table["digest"].to_pylist()] == [False, True]
+def test_a_document_that_failed_has_no_digest_and_is_never_unchanged(tmp_path: Path) -> None:
+    given = documents(file=["x", "x", "y"])
+    found = digests_of(given)
+    table = digest_table(found, given, 5, [1])
+    assert table["document_index"].to_pylist() == [5, 6, 7]
+    assert table["text_bytes"].to_pylist() == [4, 4, 6]
+    assert [digest is None for digest in table["digest"].to_pylist()] == [False, True, False]
+    assert (from_binary(table["digest"].chunk(0)) == found.values).all(1).tolist() == [True, False, True]
 
 
-def test_rows_come_under_new_numbers_in_their_order(tmp_path: Path) -> None:
+def run_of(source: Path, out: Path, **options: Any) -> FormerRun:
+    ingest(source, out, method="sentence", update=True, **options)
+    manifest = Manifest.load(out)
+    assert manifest is not None
+    return FormerRun(out, manifest)
+
+
+def test_documents_are_found_by_their_ids_and_unchanged_by_their_digests(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps({"id": f"d{i}", "text": f"One {i}. Two {i}."}) + "\n" for i in range(9)))
-    ingest(path, tmp_path / "out", columns={"text": "text"}, ids="id", method="sentence", update=True)
-    manifest = Manifest.load(tmp_path / "out")
-    assert manifest is not None
-    former = FormerRun(tmp_path / "out", manifest)
+    former = run_of(path, tmp_path / "out", columns={"text": "text"}, ids="id")
     assert former.ids.to_pylist() == [f"d{i}" for i in range(9)]
-    unknown = digests_of(pa.table({"id": ["d1"], "text": ["Other."]}))
-    assert former.find(unknown).tolist() == [-1]
-    pieces = [
-        former.tables([""], np.array([7, 2]), np.array([0, 4])),
-        former.tables([""], np.array([3]), np.array([1])),
-    ]
-    rows = merged(pieces)[""].select(["document_index", "document_id", "text"]).to_pylist()
-    assert [tuple(row.values()) for row in rows] == [
-        (0, "d7", "One 7."), (0, "d7", "Two 7."), (1, "d3", "One 3."),
-        (1, "d3", "Two 3."), (4, "d2", "One 2."), (4, "d2", "Two 2."),
-    ]  # fmt: skip
+    texts = pa.array(["One 8. Two 8.", "Other.", "One 3. Two 3."], pa.large_string())
+    rows, same = former.find(digests_of(pa.table({"id": ["d8", "d1", "new"], "text": texts})))
+    assert (rows.tolist(), same.tolist()) == ([8, 1, -1], [True, False, False])
+
+
+def test_a_file_is_read_again_if_it_changed_or_is_young_or_had_a_dead_letter(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "c.txt", "young.txt", "broken.txt", "empty.jsonl"):
+        (folder / name).write_bytes({"broken.txt": b"\xff\xfe\xfa", "empty.jsonl": b""}.get(name, b"Cats purr."))
+        if name != "young.txt":
+            os.utime(folder / name, (1e9, 1e9))
+    former = run_of(folder, tmp_path / "out")
+    assert len(former) == 4
+
+    def unchanged() -> list[str]:
+        source = open_source(folder, dead_letters=lambda _: None)
+        return sorted(Path(path).name for path in former.unchanged_files(source))
+
+    assert unchanged() == ["a.txt", "b.txt", "c.txt"]
+    os.utime(folder / "b.txt", (1e9, 1e9 + 1))
+    (folder / "c.txt").write_bytes(b"Cats purr. ")
+    os.utime(folder / "c.txt", (1e9, 1e9))
+    assert unchanged() == ["a.txt"]
+    former._manifest.complete = False
+    assert unchanged() == []
+
+
+def test_a_dead_letter_of_a_file_that_is_not_read_leaves_the_others_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("a.txt", "b.bin"):
+        (folder / name).write_bytes(b"Cats purr.")
+        os.utime(folder / name, (1e9, 1e9))
+    former = run_of(folder, tmp_path / "out", strict=True)
+    assert b"b.bin" in (tmp_path / "out" / "_dead_letters.jsonl").read_bytes()
+    assert former.unchanged_files(open_source(folder, dead_letters=print)) == {str(folder / "a.txt")}

@@ -200,8 +200,7 @@ def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
     path.write_text("\n".join(lines))
     done = invoke(["ingest", str(path), "-o", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    first = "document 0" if documents == 30 else "an earlier document"
-    assert f"ids come more than once: '0' is the id of document {documents - 10} and of {first}" in done.output
+    assert f"ids come more than once: '0' is the id of document {documents - 10} and of document 0" in done.output
     path.write_text("\n".join(lines[: documents - 10]))
     assert "more than once" not in invoke(["ingest", str(path), "-o", str(tmp_path / "out2")]).output
 
@@ -210,7 +209,7 @@ def test_ids_that_come_twice_are_named(tmp_path: Path, documents: int) -> None:
 def test_the_sample_of_wikipedia_has_a_title_for_each_article(data: Path, tmp_path: Path) -> None:
     dump = str(data / "wiki" / "enwiki-sample-pages-articles.xml.bz2")
     out = tmp_path / "chunks"
-    done = invoke(["ingest", dump, "-m", "pic:summary=title", "--summaries-out", "-o", str(out)])
+    done = invoke(["ingest", dump, "-m", "pic:summary=title,summaries_out=true", "-o", str(out)])
     assert done.exit_code == 0, done.output
     found = pq.read_table(out / "_summaries")
     assert (found.num_rows, found["text"][0].as_py(), set(found["source"].to_pylist())) == (106, "Anarchism", {"title"})

@@ -1,4 +1,4 @@
-"""An update leaves the bytes of a new run, lists the chunks that changed, and refuses what it cannot compare."""
+"""An update leaves the rows of a new run, lists the chunks that changed, and refuses what it cannot compare."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import invoke
 from corpora import contents
+from shard_rows import check_same_rows, rows_of
 
 import pychunk
 from pychunk.ingest import Report, ingest, update
@@ -73,16 +74,14 @@ def texts_of(out: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_an_update_leaves_the_bytes_of_a_new_run(tmp_path: Path, name: str) -> None:
+def test_an_update_leaves_the_rows_of_a_new_run(tmp_path: Path, name: str) -> None:
     corpus, out, kept = corpus_of(60), tmp_path / "out", 0
     for step in range(4):
         path = write(tmp_path / "in.jsonl", corpus)
         report = updated(path, out, **RUNS[name])
         updated(path, tmp_path / f"new{step}", **RUNS[name])
-        found = contents(out)
-        assert (CHANGES in found) == (step > 0)
-        found.pop(CHANGES, None)
-        assert found == contents(tmp_path / f"new{step}")
+        assert (out / CHANGES).exists() == (step > 0)
+        check_same_rows(out, tmp_path / f"new{step}")
         assert report.folder == out
         kept += report.kept
         corpus = edited(corpus, step)
@@ -149,7 +148,7 @@ def test_a_changed_column_is_a_change_of_the_document(tmp_path: Path) -> None:
     report = updated(write(tmp_path / "in.jsonl", corpus, year=8), out)
     assert report.kept == 1  # The first document has no year.
     assert {row["change"] for row in changes_of(out)} == {"kept"}
-    assert pq.read_table(out / "part-000000.parquet")["year"].to_pylist()[-1] == "8"
+    assert [row["year"] for row in rows_of(out)][-1] == "8"
 
 
 def test_the_same_state_changes_nothing(tmp_path: Path) -> None:
@@ -176,7 +175,38 @@ def test_folders_and_deleted_files(tmp_path: Path) -> None:
         ("b.md", "added"),
     }
     ingest(folder, tmp_path / "new", update=True)
-    assert {**contents(tmp_path / "new"), CHANGES: b""} == {**contents(out), CHANGES: b""}
+    check_same_rows(out, tmp_path / "new")
+
+
+@pytest.mark.parametrize("vectors", [None, "chunk"])
+def test_the_last_file_of_a_kind_goes_and_a_new_kind_comes(tmp_path: Path, vectors: Any) -> None:
+    folder, out = tmp_path / "notes", tmp_path / "out"
+    folder.mkdir()
+    (folder / "a.txt").write_text(LINES[0])
+    (folder / "b.txt").write_text(LINES[1])
+    states = [
+        {},
+        {"c.md": "# Rust\n\nRust is safe.\n\n[![badge](a.svg)](b)"},
+        {"d.html": "<h1>Go</h1><p>Go is simple."},
+    ]
+    options: dict[str, Any] = {"method": "structure", "vectors": vectors, "update": True}
+    for step, state in enumerate(states):
+        for path in [*folder.glob("*.md"), *folder.glob("*.html")]:
+            path.unlink()
+        for name, text in state.items():
+            (folder / name).write_text(text)
+        report = ingest(folder, out, **options)
+        ingest(folder, tmp_path / f"new{step}", **options)
+        assert report.kept == 2 * (step > 0)
+        columns = [pq.read_schema(path).names for path in out.glob("part-*")]
+        assert all(each == columns[0] for each in columns)
+        new = rows_of(tmp_path / f"new{step}")
+        # A column that only the gone kind had stays, and holds nothing.
+        found = [
+            {key: value for key, value in row.items() if key in new[0] or value is not None} for row in rows_of(out)
+        ]
+        assert found == new
+    assert {row["change"] for row in changes_of(out) if row["document_id"].endswith("c.md")} == {"removed"}
 
 
 def test_two_documents_of_one_id_are_refused_and_nothing_changes(tmp_path: Path) -> None:
@@ -191,13 +221,29 @@ def test_two_documents_of_one_id_are_refused_and_nothing_changes(tmp_path: Path)
         updated(path, tmp_path / "first")
 
 
+def test_an_id_that_a_file_takes_from_one_that_is_not_read_again_is_refused(tmp_path: Path) -> None:
+    folder, out = tmp_path / "tables", tmp_path / "out"
+    folder.mkdir()
+    options: dict[str, Any] = {"columns": {"text": "text"}, "ids": "id", "metadata_columns": ["year"], "update": True}
+    write(folder / "a.jsonl", {"a": LINES})
+    write(folder / "b.jsonl", {"b": LINES})
+    for path in folder.iterdir():
+        os.utime(path, (1e9, 1e9))
+    ingest(folder, out, **options)
+    write(folder / "b.jsonl", {"b": LINES, "a": LINES})
+    with pytest.raises(ValueError, match=r"a document of .*a\.jsonl and one of .*b\.jsonl have the same id 'a'"):
+        ingest(folder, out, **options)
+    (folder / "a.jsonl").unlink()
+    assert ingest(folder, out, **options).kept == 1  # The other document has a year now.
+
+
 def test_a_source_without_any_id_of_before_is_refused_with_the_cost(tmp_path: Path) -> None:
     path, out = write(tmp_path / "in.jsonl", corpus_of(20)), tmp_path / "out"
     updated(path, out)
     before = contents(out)
     for other in ({f"other{name}": lines for name, lines in corpus_of(20).items()}, {}):
         write(path, other)
-        said = rf"holds 20 documents, .* none of their ids: .* cut all {len(other)} documents \(0\.0 MB of text\)"
+        said = rf"20 documents, .* none of their ids: .* cut and encode all {len(other)} documents \(0\.0 MB of text\)"
         with pytest.raises(ValueError, match=said):
             updated(path, out)
         assert contents(out) == before
@@ -230,7 +276,7 @@ def test_an_update_goes_on_even_if_the_source_changed_again(tmp_path: Path, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(update, "write_changes", interrupt)
+        patch.setattr(update, "_write_changes", interrupt)
         with pytest.raises(KeyboardInterrupt):
             updated(path, out)
     assert contents(out) == before
@@ -238,7 +284,7 @@ def test_an_update_goes_on_even_if_the_source_changed_again(tmp_path: Path, monk
     path = write(tmp_path / "in.jsonl", edited(corpus, 4))
     updated(path, out)
     updated(path, tmp_path / "new")
-    assert {**contents(out), CHANGES: b""} == {**contents(tmp_path / "new"), CHANGES: b""}
+    check_same_rows(out, tmp_path / "new")
     assert not update.beside(out).exists()
 
 

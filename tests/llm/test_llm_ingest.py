@@ -292,7 +292,7 @@ def test_the_key_is_in_no_file(
     monkeypatch.setenv("PYCHUNK_LLM_KEY", KEY)
     shown = []
     with Server(key=KEY) as server:
-        command = ["ingest", str(source), "-o", str(tmp_path / "out"), "-m", "pic:summary=llm", "--summaries-out"]
+        command = ["ingest", str(source), "-o", str(tmp_path / "out"), "-m", "pic:summary=llm,summaries_out=true"]
         shown.append(invoke([*command, *flags(server)]))
         command = ["ingest", str(source), "-o", str(tmp_path / "cut"), "-m", "autochunker", *flags(server)]
         shown.append(invoke(command))

@@ -56,6 +56,15 @@ def chunk_id(document: bytes, start: int, end: int, text: str) -> str:
     return f"{high:016x}{low:016x}"
 
 
+def extend_row_hashes(rows: list[bytes], states: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the hash (low, high) of each row's state and of its bytes."""
+    found = []
+    for row, (low, high) in zip(rows, states, strict=True):
+        words = (low, high, *hash128(row), 0)
+        found.append(hash128(b"".join(word.to_bytes(8, "little") for word in words)))
+    return found
+
+
 def text_id(document: bytes | None, text: str, number: int) -> str:
     """Return the id of a chunk's text, 32 hexadecimal digits.
 

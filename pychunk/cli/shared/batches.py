@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from ..._engine.arrow import primitive
 from ..._util.pipeline import Pipeline
 from ...chunks.batch import ChunkBatch
-from ...ingest.empty_tables import empty_tables, fitted, nothing
+from ...ingest.empty_tables import empty_tables, fitted, nothing, tables_of
 from ...inputs import TextBatch
 from ...inputs.document_columns import DOCUMENT_COLUMNS, DocumentColumns, arguments_of
 from ...io import KINDS, DeadLetter, Source
@@ -150,7 +150,7 @@ def segmented(
     if not alike or len(kinds) < 2:
         return found
     types = dict(sources[0][0].kept)
-    columns = empty_tables(nothing(made, said, kind, types) for kind, said in kinds.items())[""]
+    columns = empty_tables(tables_of(nothing(made, said, kind, types)) for kind, said in kinds.items())[""]
     return ((out.with_table(fitted(out.table, columns)), size) for out, size in found)
 
 

@@ -12,6 +12,7 @@ INSTEAD = {
     "--window": "-m METHOD:window=N, such as -m semantic:window=2",
     "--summary": "-m pic:summary=VALUE, such as -m pic:summary=lead",
     "--k": "-m pic:k=NUMBER, such as -m pic:k=0.5",
+    "--summaries-out": "-m pic:summaries_out=true",
     "--within": "-m structure:within=RULE, such as -m structure:within=topic",
     "--titles": "--column titles=COLUMN",
     "--summaries": "--column summaries=COLUMN",
