@@ -79,7 +79,7 @@ class TextBatch:
         return sum(len(text) for text in self.texts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "flat"}  # else the text is pickled twice
+        return {name: value for name, value in vars(self).items() if name != "_flat"}  # else the text is pickled twice
 
     @property
     def column_names(self) -> list[str]:
@@ -89,10 +89,10 @@ class TextBatch:
     @property
     def nbytes(self) -> int:
         """The bytes of text."""
-        return sum(int(offsets[-1] - offsets[0]) for _, offsets in self.flat)
+        return sum(int(offsets[-1] - offsets[0]) for _, offsets in self._flat)
 
     @functools.cached_property
-    def flat(self) -> list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
+    def _flat(self) -> list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
         """The bytes and offsets of each array of ``texts``: see :func:`flat_text`."""
         return [flat_text(part) for part in self.texts]
 
@@ -112,7 +112,7 @@ class TextBatch:
         Each is (the number of its first document, bytes, the offsets of its documents in the bytes).
         """
         row = 0
-        for text, offsets in self.flat:
+        for text, offsets in self._flat:
             count = len(offsets) - 1
             # Most calls fit into one slice. For these, searching for its end would take longer than the rest.
             if count and offsets[-1] - offsets[0] <= max_bytes:
