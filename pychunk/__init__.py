@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .tokenizers.tokenizer import Tokenizer
 
 #: The commands that multiply no large matrices with NumPy, and make no pandas data frames.
-_QUICK = ("-h", "--help", "--version", "backend", "index", "llm", "methods", "search", "segment", "view")
+_QUICK = ("-h", "--help", "--version", "doctor", "index", "llm", "methods", "search", "segment", "view")
 #: The program's name and arguments. The two "" ensure that there are a name and a first argument.
 _words: list[str] = [*getattr(_sys, "argv", []), "", ""]
 _name = _words[0]

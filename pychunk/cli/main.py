@@ -19,7 +19,7 @@ COMMANDS = {
     "segment": ("segment", "segment"),
     "view": ("view", "view"),
     "diff": ("diff", "diff"),
-    "methods": ("info", "methods"),
+    "methods": ("methods", "methods"),
     "index": ("index", "index"),
     "search": ("search", "search"),
     "ingest": ("ingest", "command"),
@@ -29,7 +29,7 @@ COMMANDS = {
     "train": ("train", "app"),
     "llm": ("llm", "app"),
     "bench": ("bench", "bench"),
-    "backend": ("info", "backend"),
+    "doctor": ("doctor", "doctor"),
 }
 #: The line about each command in the list of commands, short enough for a list of 80 columns. The lines are not taken
 #: from the commands' own help, because all commands would have to be imported for that.
@@ -47,7 +47,7 @@ IN_SHORT = {
     "train": "Fit a planner, a reranker or an encoder on your own data.",
     "llm": "Check what the LLM at an endpoint offers.",
     "bench": "Time fixed workloads with known answers, to find slowdowns.",
-    "backend": "Show the version, instruction set, threads and CUDA devices.",
+    "doctor": "Check this installation: what works, what is missing.",
 }
 
 

@@ -46,7 +46,7 @@ def test_completion_is_that_of_the_shell_that_asks() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["backend"], ["segment", "-"]])
+@pytest.mark.parametrize("arguments", [["doctor"], ["segment", "-"]])
 def test_an_impossible_instruction_set_is_one_line(arguments: list[str], tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("One. Two.")
@@ -95,7 +95,7 @@ for name, without in [each.split() for each in sys.argv[1:]]:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_command_loads_what_it_takes() -> None:
-    pairs = ["backend index", "search io", "search evaluation", "segment evaluation"]
+    pairs = ["doctor index", "search io", "search evaluation", "segment evaluation"]
     done = subprocess.run([sys.executable, "-c", LOADS, *pairs], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [f"{pair} False" for pair in pairs]
 

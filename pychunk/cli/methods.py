@@ -1,4 +1,4 @@
-"""The commands `methods` and `backend`, which describe this installation."""
+"""The command `methods`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from .._engine import engine
 from ..methods import METHODS
 from .shared.errors import readable_errors
 
@@ -52,16 +51,3 @@ def _plain(text: str) -> str:
     """Return a docstring without its markup, such as :func:`name` and ``value``."""
     text = re.sub(r":(?:func|meth):`([^`]*)`", r"\1()", text)
     return re.sub(r":[a-z]+:`([^`]*)`", r"\1", text).replace("``", "")
-
-
-def backend() -> None:
-    """Show the version, instruction set, threads and CUDA devices of this installation."""
-    console = Console(highlight=False)
-    with readable_errors("interrupted"):
-        facts = engine.backend()
-    for name, value in facts.items():
-        shown = value["why"] or ", ".join(value["devices"]) if name == "cuda" else value
-        line = ", ".join(shown) if isinstance(shown, list) else str(shown)
-        console.print(
-            Text(f"{name:<8} {line}"), soft_wrap=True
-        )  # unwrapped, so that a command in the line can be copied
