@@ -27,7 +27,7 @@ std::string listed(std::span<const int32_t> values) {
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   counted_.reset(), counts_.clear();
-  has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
+  has_tokens_ = has_pages_ = has_affinities_ = has_vectors_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   ids_.clear(), borders_.clear(), text_borders_.clear();
@@ -45,6 +45,10 @@ void Document::open(const Inputs& inputs, int64_t i) {
   check_given();
   // tokenize() appends the end of the text for a moment, and lengths() keeps spans of the starts.
   sentences_.starts.reserve(sentences_.starts.size() + 1);
+  if (inputs.kept == nullptr) return;
+  sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
+  kept_runs_ = equal_sentences(inputs.kept->starts, sentences_.starts, inputs.kept->spans);
+  sentences_.starts.pop_back();
 }
 
 // Check that the caller passed one value for each sentence, or one for each pair of adjacent sentences.
@@ -71,7 +75,20 @@ void Document::check_given() const {
                 ", its number of sentences; got ", listed(first));
 }
 
+// Give the tokens and vectors to the call after the next edit. What this call did not need is not kept.
+void Document::keep() {
+  KeptSentences& kept = *inputs_->kept;
+  kept.starts.clear();
+  kept.spans = {{0, 0, static_cast<int64_t>(text_.size())}};  // for another call of the same text
+  if (!has_tokens_ || inputs_->token_counts.size() > 0) return;
+  kept.starts = sentences_.starts;
+  kept.starts.push_back(static_cast<int64_t>(text_.size()));
+  ids_.swap(kept.ids), token_offsets_.swap(kept.token_offsets), token_counts_.swap(kept.token_counts);
+  if (!has_vectors_) kept.vectors = {};
+}
+
 void Document::close() {
+  if (inputs_->kept != nullptr) keep();
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
   counted_.reset();
   forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, counts_, page_starts_,
@@ -262,11 +279,46 @@ void Document::tokenize() {
   if (has_tokens_) return;
   has_tokens_ = true;
   if (!inputs_->token_offsets.empty()) return take_tokens();
+  if (!kept_runs_.empty() && inputs_->kept != nullptr) return tokenize_rest();
   const size_t n = sentences_.starts.size();
   sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
   encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_, token_counts_);
   sentences_.starts.pop_back();
   work().tokenized += text_.size();
+}
+
+void Document::tokenize_rest() {
+  const KeptSentences& kept = *inputs_->kept;
+  Values<int32_t> ids;
+  std::vector<int64_t> offsets, counts;
+  token_offsets_.assign(1, 0), token_counts_.clear();
+  token_offsets_.reserve(starts().size() + 1), token_counts_.reserve(starts().size());
+  // Append sentences [begin, end) of these arrays.
+  const auto add = [&](const auto& own_ids, const auto& own_offsets, const auto& own_counts, int64_t begin,
+                       int64_t end) {
+    const int64_t shift = token_offsets_.back() - own_offsets[static_cast<size_t>(begin)];
+    ids_.insert(ids_.end(), own_ids.begin() + own_offsets[static_cast<size_t>(begin)],
+                own_ids.begin() + own_offsets[static_cast<size_t>(end)]);
+    token_counts_.insert(token_counts_.end(), own_counts.begin() + begin, own_counts.begin() + end);
+    for (int64_t s = begin + 1; s <= end; ++s) token_offsets_.push_back(own_offsets[static_cast<size_t>(s)] + shift);
+  };
+  size_t next = 0;
+  const auto add_kept = [&](int64_t end) {
+    for (; next < kept_runs_.size() && kept_runs_[next].to < end; ++next) {
+      const RowRun& run = kept_runs_[next];
+      add(kept.ids, kept.token_offsets, kept.token_counts, run.from, run.from + run.count);
+    }
+  };
+  sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
+  for_each_gap(kept_runs_, static_cast<int64_t>(starts().size()) - 1, [&](int64_t begin, int64_t end) {
+    add_kept(begin);
+    const auto count = static_cast<size_t>(end - begin);
+    encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data() + begin, count, ids, offsets, counts);
+    work().tokenized += static_cast<uint64_t>(sentences_.starts[static_cast<size_t>(end)] - this->begin(begin));
+    add(ids, offsets, counts, 0, end - begin);
+  });
+  sentences_.starts.pop_back();
+  add_kept(sentences());
 }
 
 void Document::take_tokens() {
@@ -412,7 +464,12 @@ Rows Document::table_vectors() {
 Rows Document::vectors() {
   if (inputs_->vectors.given()) return inputs_->vectors[row_];
   tokenize();
-  return {sentences(), inputs_->table.cols, vectors_, *this};
+  if (inputs_->kept == nullptr) return {sentences(), inputs_->table.cols, vectors_, *this};
+  RowWindow& kept = inputs_->kept->vectors;
+  if (!has_vectors_ && !kept.take_over(kept_runs_, sentences(), inputs_->table.cols, *this))
+    kept.begin(sentences(), inputs_->table.cols);
+  has_vectors_ = true;
+  return {sentences(), inputs_->table.cols, kept, *this};
 }
 
 void Document::make_rows(int64_t begin, int64_t end, float* out) {

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Folding",
+    "KeptSentences",
     "PostingsMaker",
     "SortedTerms",
     "WordCharacters",
@@ -139,6 +140,7 @@ dot = _core.dot
 isa, available_isas = _core.isa, _core.available_isas
 default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
+KeptSentences = _core.KeptSentences
 Folding = _core.Folding
 #: The rows that :func:`unit_sums` adds: their numbers, int64[n], and the rows, float32[m, dim].
 Added: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]"

@@ -15,11 +15,14 @@ from ..inputs.inputs import Inputs
 from ..vectors import Vectors
 
 if TYPE_CHECKING:
+    from .._engine.data.models import KeptSentences
     from .batch import ChunkBatch
 
 #: The most text, in bytes, for which a batch of chunks holds its documents. A program that keeps all chunks of a corpus
 #: should not thereby keep the corpus in memory.
 MOST_BYTES = 4 << 20
+#: The checked values of a document that take little memory, so that its provenance holds them for edits.
+_SMALL = frozenset({"summaries", "blocks", "removed"})
 
 
 class Cutter(Protocol):
@@ -52,6 +55,9 @@ class BatchProvenance:
 
     Args:
         inputs: The documents; None if they are too large to be kept.
+
+    Attributes:
+        markdown: Whether the blocks of the only document are those of its text as Markdown; None if not known yet.
     """
 
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
@@ -60,6 +66,8 @@ class BatchProvenance:
         self._vectors = vectors if isinstance(vectors, Vectors) else None
         self._inputs = inputs
         self._scores: pa.Table | None = None
+        self._sentences: list[KeptSentences] = []
+        self.markdown: bool | None = None
 
     @classmethod
     def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
@@ -70,9 +78,45 @@ class BatchProvenance:
         """
         texts = inputs.texts
         if texts.nbytes <= MOST_BYTES:
-            texts = TextBatch([_compact(part) for part in texts.texts], texts.ids, texts.errors, None)
-            return cls(segmenter, replace(inputs, texts=texts, kept={}, given=NOTHING))
+            return cls._holding(segmenter, inputs, [_compact(part) for part in texts.texts])
         return None if any(value is not None for value in inputs.said.values()) else cls(segmenter, None)
+
+    @classmethod
+    def _holding(cls, segmenter: Cutter, inputs: Inputs, parts: list[pa.LargeStringArray]) -> BatchProvenance:
+        texts = TextBatch(parts, inputs.texts.ids, inputs.texts.errors, None, inputs.texts.uuids)
+        alone = len(texts) == 1  # as for edit()
+        given = inputs.given if alone and inputs.given.parts.keys() <= _SMALL else NOTHING
+        return cls(segmenter, replace(inputs, texts=texts, kept=inputs.kept if alone else {}, given=given))
+
+    def after(self, segmenter: Cutter, inputs: Inputs, sentences: KeptSentences | None) -> BatchProvenance:
+        """Return the provenance of the chunks after an edit, which holds the document whatever its length.
+
+        Args:
+            segmenter: The Segmenter of both chunks.
+            inputs: The document after the edit.
+            sentences: The sentences that the engine keeps for the next edit.
+        """
+        made = self._holding(segmenter, inputs, inputs.texts.texts)
+        made._sentences = [] if sentences is None else [sentences]
+        made.markdown = self.markdown
+        return made
+
+    def take_sentences(self) -> KeptSentences | None:
+        """Return the sentences of the document that the engine keeps, only once, because an edit changes them."""
+        try:
+            return self._sentences.pop()
+        except IndexError:
+            return None
+
+    def is_of(self, segmenter: Cutter) -> bool:
+        """Return whether this Segmenter itself cut the documents."""
+        return self._segmenter() is segmenter
+
+    @property
+    def inputs(self) -> Inputs:
+        """The documents with the caller's values for them; only if ``texts`` is not None."""
+        assert self._inputs is not None
+        return self._inputs
 
     @property
     def texts(self) -> TextBatch | None:
@@ -120,7 +164,7 @@ class BatchProvenance:
         vectors = replace(self._vectors or Vectors(), of="sentence")
         made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
-        return made(replace(self._inputs, texts=texts, first_document=0))
+        return made(replace(self._inputs, texts=texts, kept={}, first_document=0))
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:
