@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 #: An edit: the text that replaces characters ``start`` to ``end`` of the document before all edits.
 Edit = tuple[int, int, str]
 #: The roles whose values stay right if the text changes: one value for the whole document.
-_WHOLE = {"summaries"}
+_WHOLE = {"summaries", "titles"}
 #: The roles that parsing Markdown fills.
 _PARSED = {"blocks", "removed"}
 _FEW = 5  # edits in an error
@@ -57,9 +58,7 @@ def origin_of(chunks: ChunkBatch) -> BatchProvenance:
     return origin
 
 
-def edited_text(
-    text: pa.LargeStringArray, edits: Iterable[Edit]
-) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+def edited_text(text: pa.LargeStringArray, edits: Iterable[Edit]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """Return the text after the edits, and the spans that it takes over, as ``native.KeptSentences`` expects them.
 
     Args:
@@ -116,7 +115,7 @@ def _ordered(edits: Iterable[Edit]) -> list[Edit]:
     ordered = sorted(((int(start), int(end), text) for start, end, text in found), key=lambda edit: edit[:2])
     if turned := [edit for edit in ordered if edit[1] < edit[0]]:
         raise ValueError(f"an edit must not end before it begins; got {_shown(turned)}: to insert, pass the same twice")
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in itertools.pairwise(ordered):
         if after[0] < before[1]:
             raise ValueError(
                 f"edits must not overlap; got {_shown([before, after])}: join them, or call edit() once for each"
@@ -125,8 +124,10 @@ def _ordered(edits: Iterable[Edit]) -> list[Edit]:
 
 
 def _shown(edits: Sequence[Edit]) -> str:
-    shown = ", ".join(f"({start}, {end}, {text:.20}...)" if len(text) > 20 else repr((start, end, text))
-                      for start, end, text in edits[:_FEW])
+    shown = ", ".join(
+        f"({start}, {end}, {text:.20}...)" if len(text) > 20 else repr((start, end, text))
+        for start, end, text in edits[:_FEW]
+    )
     return shown + (f" and {len(edits) - _FEW} more" if len(edits) > _FEW else "")
 
 
@@ -154,20 +155,20 @@ def edited_inputs(origin: BatchProvenance, text: pa.LargeStringArray, read: Any,
     """
     before = origin.inputs
     texts = replace(before.texts, texts=[text])
-    roles = {role for role, value in before.said.items() if value is not None}
-    if writes:
-        roles -= _WHOLE
-    if roles <= _PARSED and "blocks" in roles and _is_markdown(origin, read):
+    new = Inputs(texts, {}, before.kept, before.first_document, before.skips)
+    positions = {role for role, value in before.said.items() if value is not None} - _WHOLE
+    if "blocks" in positions <= _PARSED and _is_markdown(origin, read):
         made: Inputs = read(replace(_parsed(text), ids=texts.ids, uuids=texts.uuids))
         return replace(made, kept=before.kept, first_document=before.first_document)
-    moved = sorted(roles - _WHOLE - {"titles"})
-    if moved:
+    if positions:
         raise ValueError(
-            f"an edit would move the positions in columns={{{moved[0]!r}: ...}} of this document; call the Segmenter "
-            "with the new text and its columns (edit() parses only Markdown from pychunk.parse again)"
+            f"an edit would move the positions in columns={{{min(positions)!r}: ...}} of this document; call the "
+            "Segmenter with the new text and its columns (edit() parses only Markdown from pychunk.parse again)"
         )
-    new_inputs = Inputs(texts, {}, before.kept, before.first_document, before.skips)
-    return replace(new_inputs, said=before.said, given=before.given) if roles else read(new_inputs)
+    if before.given.parts and not writes:
+        return replace(new, said=before.said, given=before.given)
+    checked: Inputs = read(new)
+    return checked
 
 
 def _is_markdown(origin: BatchProvenance, read: Any) -> bool:
