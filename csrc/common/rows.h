@@ -65,9 +65,8 @@ class RowWindow {
       if (runs[i].to > runs[i].from) move(runs[i]);
     values_.resize(static_cast<size_t>(rows * cols));
     rows_ = last_ = rows;
-    for_each_gap(runs, rows, [&](int64_t begin, int64_t end) {
-      maker.make_rows(begin, end, values_.data() + begin * cols);
-    });
+    for_each_gap(runs, rows,
+                 [&](int64_t begin, int64_t end) { maker.make_rows(begin, end, values_.data() + begin * cols); });
     return true;
   }
 

@@ -33,6 +33,9 @@ void Document::open(const Inputs& inputs, int64_t i) {
   ids_.clear(), borders_.clear(), text_borders_.clear();
   if (inputs.sentences.size() > 0) {
     take_sentences();
+  } else if (inputs.kept != nullptr) {
+    inputs.kept->split.spans = inputs.kept->spans;
+    split_edited(text_, inputs.plan->wrap, inputs.kept->split, sentences_);
   } else {
     split_sentences(text_, inputs.plan->wrap, sentences_);
     work().split += text_.size();

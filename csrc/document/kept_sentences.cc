@@ -19,8 +19,8 @@ std::vector<RowRun> equal_sentences(std::span<const int64_t> before, std::span<c
       if (old_end > end || own_end > end) break;
       if (before[old] + shift == after[own] && old_end == own_end) {
         const auto from = static_cast<int64_t>(old), to = static_cast<int64_t>(own);
-        const bool goes_on = !runs.empty() && runs.back().from + runs.back().count == from &&
-                             runs.back().to + runs.back().count == to;
+        const bool goes_on =
+            !runs.empty() && runs.back().from + runs.back().count == from && runs.back().to + runs.back().count == to;
         if (!goes_on) runs.push_back({from, to, 0});
         ++runs.back().count;
       }

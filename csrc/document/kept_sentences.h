@@ -7,18 +7,15 @@
 
 #include "common/buffer.h"
 #include "common/rows.h"
+#include "text/sentence_splitter.h"
 
 namespace pychunk {
-
-// Bytes [to, to + length) of the document are bytes [from, from + length) of the document before the edit.
-struct KeptSpan {
-  int64_t from = 0, to = 0, length = 0;
-};
 
 // The tokens and vectors of a document, and the spans that the next document takes over from it. They are those of
 // sentences [starts[i], starts[i + 1]), where the last start is the document's end; without starts there are none.
 struct KeptSentences {
   std::vector<KeptSpan> spans;
+  SplitBefore split;  // the sentences before they were cut at pages, blocks and removed spans
   std::vector<int64_t> starts;
   Values<int32_t> ids;
   std::vector<int64_t> token_offsets, token_counts;

@@ -53,6 +53,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"method": "pic", "summary": "random"},
     {"method": "nsp", "encoder": "static"},
     {"method": "sentence", "unwrap_lines": True},
+    {"method": "sentence", "unwrap_lines": False},
     {"method": "recursive", "unwrap_lines": False, "size": 15},
     {"method": "recursive", "size": 12, "tokenizer": len},
     {"method": "topic", "max_tokens": 60, "min_tokens": 20, "tokenizer": lambda text: len(text.split())},
@@ -60,8 +61,10 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 
 
 def some_text(rng: random.Random, pieces: int) -> str:
-    chosen = rng.sample(PIECES, min(len(PIECES), rng.choice((4, 12, len(PIECES)))))
-    return "".join(rng.choice(chosen) for _ in range(rng.randrange(pieces)))
+    """Return a random text; lines of some are so long on average that no line can be wrapped."""
+    chosen = rng.sample(PIECES, rng.choice((4, 12, len(PIECES))))
+    filler = PIECES[0] * 40 if rng.random() < 0.4 else ""
+    return "".join(rng.choice(chosen) + (filler if rng.random() < 0.1 else "") for _ in range(rng.randrange(pieces)))
 
 
 def some_edits(rng: random.Random, text: str) -> list[tuple[int, int, str]]:
@@ -95,7 +98,7 @@ def random_edits(rng: random.Random) -> Iterator[tuple[str, ChunkBatch, ChunkBat
     segmenter = SEGMENTERS.setdefault(OPTIONS.index(options), Segmenter(**options))
     markdown = options.get("method") in (None, "structure", "recursive", "topic") and rng.random() < 0.4
     read = (lambda text: pychunk.parse(text, "markdown")) if markdown else str
-    text = some_text(rng, 80)
+    text = some_text(rng, rng.choice((20, 80, 300)))
     ids = rng.choice((None, ["a"]))
     chunks = segmenter(read(text), ids=ids)
     for _ in range(4):
