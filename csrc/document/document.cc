@@ -27,7 +27,8 @@ std::string listed(std::span<const int32_t> values) {
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   counted_.reset(), counts_.clear();
-  has_tokens_ = has_pages_ = has_affinities_ = has_vectors_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
+  has_tokens_ = has_pages_ = has_affinities_ = has_vectors_ = keeps_affinities_ = cut_by_page_ = knows_ascii_ =
+      knows_limits_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   ids_.clear(), borders_.clear(), text_borders_.clear();
@@ -88,6 +89,8 @@ void Document::keep() {
   kept.starts.push_back(static_cast<int64_t>(text_.size()));
   ids_.swap(kept.ids), token_offsets_.swap(kept.token_offsets), token_counts_.swap(kept.token_counts);
   if (!has_vectors_) kept.vectors = {};
+  kept.affinities.clear();
+  if (keeps_affinities_) kept.affinities.swap(affinities_);
 }
 
 void Document::close() {
@@ -495,15 +498,51 @@ std::span<const float> Document::affinities() {
   if (!has_vectors()) return {};
   if (!has_affinities_) {
     has_affinities_ = true;
-    if (inputs_->pair_head != nullptr) {
-      next_probabilities(*inputs_->pair_head, vectors(), affinities_);
-    } else if (inputs_->topic_head != nullptr) {
+    if (inputs_->pair_head == nullptr && inputs_->topic_head != nullptr) {
       topic_affinities(*inputs_->topic_head, {text_, sentences_.starts, sentences_.flags}, vectors(), affinities_);
+    } else if (inputs_->kept != nullptr && !inputs_->vectors.given()) {
+      find_other_affinities();
     } else {
-      adjacent_cosines(vectors(), 1, affinities_);
+      pair_affinities(vectors(), affinities_);
     }
   }
   return affinities_;
+}
+
+void Document::pair_affinities(const Rows& vectors, std::vector<float>& out) const {
+  if (inputs_->pair_head != nullptr) {
+    next_probabilities(*inputs_->pair_head, vectors, out);
+  } else {
+    adjacent_cosines(vectors, 1, out);
+  }
+}
+
+// Only the vectors of new pairs are made, and no vectors are kept: they are 1 kB for each sentence, which an edit would
+// have to move.
+void Document::find_other_affinities() {
+  constexpr int64_t kPairs = 1024;  // at a time, to bound the memory of their vectors
+  tokenize();
+  KeptSentences& kept = *inputs_->kept;
+  std::vector<RowRun> pairs;
+  affinities_.resize(static_cast<size_t>(std::max<int64_t>(0, sentences() - 1)));
+  if (kept.affinities.size() + 2 == kept.starts.size())
+    for (const RowRun& run : kept_runs_) {
+      if (run.count < 2) continue;
+      pairs.push_back({run.from, run.to, run.count - 1});
+      std::copy_n(kept.affinities.begin() + run.from, run.count - 1, affinities_.begin() + run.to);
+    }
+  std::vector<float> rows, found;
+  for_each_gap(pairs, sentences() - 1, [&](int64_t begin, int64_t end) {
+    for (int64_t stop; begin < end; begin = stop) {
+      stop = std::min(end, begin + kPairs);
+      const int64_t count = stop - begin + 1, cols = inputs_->table.cols;
+      rows.resize(static_cast<size_t>(count * cols));
+      make_rows(begin, stop + 1, rows.data());
+      pair_affinities(Rows({rows.data(), count, cols}), found);
+      std::copy(found.begin(), found.end(), affinities_.begin() + begin);
+    }
+  });
+  keeps_affinities_ = true;
 }
 
 int64_t Document::tokens_met() {

@@ -124,7 +124,10 @@ class Document : private RowMaker {
   int64_t name() const { return inputs_->first_row + row_; }  // the document's number in errors
   bool is_ascii();
   void tokenize();
-  void tokenize_rest();  // what no run of kept sentences holds
+  // These compute what no run of kept sentences holds.
+  void tokenize_rest();
+  void find_other_affinities();
+  void pair_affinities(const Rows& vectors, std::vector<float>& out) const;
   void take_tokens();
   void keep();
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
@@ -156,6 +159,7 @@ class Document : private RowMaker {
   std::vector<float> affinities_, summary_;
   Borders borders_, text_borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false, has_vectors_ = false;
+  bool keeps_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false, knows_limits_ = false;
   LengthLimits limits_;
   std::vector<int64_t> limited_;

@@ -20,6 +20,7 @@ struct KeptSentences {
   Values<int32_t> ids;
   std::vector<int64_t> token_offsets, token_counts;
   RowWindow vectors;
+  std::vector<float> affinities;  // of adjacent sentences, if a pair's depends on nothing but its two sentences
 };
 
 // Return the runs of sentences that lie in the spans and are the same sentences before and after the edit. Both lists
