@@ -13,7 +13,7 @@ import argparse
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,16 @@ def timed(work: Callable[..., pychunk.ChunkBatch], *given: Any, **named: Any) ->
     return 1e3 * (time.thread_time() - begun), made
 
 
+def replayed(
+    segmenter: pychunk.Segmenter, text: str, edits: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[float, pychunk.ChunkBatch]]:
+    """Yield the milliseconds and the result of each edit of a text, after one that changes nothing."""
+    chunks = segmenter.edit(segmenter(text, ids=["a"]), [])
+    for edit in edits:
+        took, chunks = timed(segmenter.edit, chunks, [edit])
+        yield took, chunks
+
+
 def document_of(segmenter: pychunk.Segmenter, articles: Sequence[str], chunks: int) -> str:
     """Return the first articles that have this number of chunks together."""
     text, count = "", 1
@@ -75,20 +85,21 @@ def edited(options: dict[str, Any], articles: Sequence[str], chunks: int, edits:
     segmenter = pychunk.Segmenter(**options, placement=pychunk.Placement(threads=1))
     text = document_of(segmenter, articles, chunks)
     sentences = [f"{part}. " for article in articles for part in article.split(". ")[:40] if len(part) > 20]
-    rng = random.Random(0)
-    before = segmenter.edit(segmenter(text, ids=["a"]), [])
-    kilobytes, count = len(text.encode()) / 1000, len(before)
-    times, calls, new = [], [], []
+    rng, versions, made = random.Random(0), [text], []
     for _ in range(edits):
         start, end, put = some_edit(rng, text, sentences)
         text = text[:start] + put + text[end:]
-        took, after = timed(segmenter.edit, before, [(start, end, put)])
-        called, whole = timed(segmenter, text, ids=["a"])
-        assert after.table.equals(whole.table), f"{options}: {(start, end, put)}"
-        times.append(took)
+        versions.append(text)
+        made.append((start, end, put))
+    kilobytes, count = len(versions[0].encode()) / 1000, len(segmenter(versions[0]))
+    times = [took for took, _ in replayed(segmenter, versions[0], made)]  # by themselves, as an editor makes them
+    calls, new, held = [], [], set(segmenter(versions[0], ids=["a"]).table["text_id"].to_pylist())
+    for (_, after), version in zip(replayed(segmenter, versions[0], made), versions[1:], strict=True):
+        called, whole = timed(segmenter, version, ids=["a"])
+        assert after.table.equals(whole.table), f"{options}: {version[:80]}"
         calls.append(called)
-        new.append(len(set(after.table["text_id"].to_pylist()) - set(before.table["text_id"].to_pylist())))
-        before = after
+        before, held = held, set(after.table["text_id"].to_pylist())
+        new.append(len(held - before))
     return {
         "chunks": count,
         "KB": round(kilobytes),

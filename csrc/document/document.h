@@ -124,12 +124,13 @@ class Document : private RowMaker {
   int64_t name() const { return inputs_->first_row + row_; }  // the document's number in errors
   bool is_ascii();
   void tokenize();
-  // These compute what no run of kept sentences holds.
+  void pair_affinities(const Rows& vectors, std::vector<float>& out) const;
+  // For Inputs::kept (kept_sentences.cc). tokenize_rest() and find_other_affinities() compute what no run holds.
+  void find_kept();
   void tokenize_rest();
   void find_other_affinities();
-  void pair_affinities(const Rows& vectors, std::vector<float>& out) const;
-  void take_tokens();
   void keep();
+  void take_tokens();
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences();
   void check_given() const;

@@ -139,9 +139,7 @@ word_lists = _core.word_lists
 dot = _core.dot
 isa, available_isas = _core.isa, _core.available_isas
 default_threads = _core.default_threads
-WordCharacters = _core.WordCharacters
-KeptSentences = _core.KeptSentences
-Folding = _core.Folding
+WordCharacters, Folding, KeptSentences = _core.WordCharacters, _core.Folding, _core.KeptSentences
 #: The rows that :func:`unit_sums` adds: their numbers, int64[n], and the rows, float32[m, dim].
 Added: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]"
 PostingsMaker = _core.PostingsMaker
