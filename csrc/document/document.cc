@@ -36,7 +36,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
     take_sentences();
   } else if (inputs.kept != nullptr) {
     inputs.kept->split.spans = inputs.kept->spans;
-    split_edited(text_, inputs.plan->wrap, inputs.kept->split, sentences_);
+    work().split += static_cast<uint64_t>(split_edited(text_, inputs.plan->wrap, inputs.kept->split, sentences_));
   } else {
     split_sentences(text_, inputs.plan->wrap, sentences_);
     work().split += text_.size();

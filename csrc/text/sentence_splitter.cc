@@ -44,6 +44,7 @@ class Splitter {
     }
   }
 
+  int64_t taken() const { return taken_; }  // bytes of sentences that were taken over
   TextFacts facts() const { return {width_, rules_.german(), rules_.vietnamese()}; }
 
  private:
@@ -104,12 +105,14 @@ class Splitter {
       out_.starts.push_back(starts[taken] + shift);
       out_.flags.push_back(flags[taken]);
     }
+    const int64_t from = start_;
     if (end + shift == text_.size && last + 1 == starts.size()) {
       next_ = text_.size;
     } else {
       next_ = start_ = quotes_to_ = starts[last] + shift;
       quotes_ = 0;
     }
+    taken_ += next_ - from;
   }
 
   // Returns whether the white space before `at`, from `least` on, has a line feed.
@@ -362,6 +365,7 @@ class Splitter {
   bool hyphens_ = true;                 // a line feed after a hyphen is a space
   int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes counted so far in the paragraph
   const SplitBefore* before_;           // sentences to take over; null if there are none
+  int64_t taken_ = 0;                   // bytes of these sentences
   size_t span_ = 0;                     // the next of its spans to take sentences from
 };
 
@@ -382,11 +386,13 @@ void split_sentences(std::string_view text, Wrap wrap, SentenceList& out) {
   if (!text.empty()) Splitter(text, out).run(wrap);
 }
 
-void split_edited(std::string_view text, Wrap wrap, SplitBefore& before, SentenceList& out) {
+int64_t split_edited(std::string_view text, Wrap wrap, SplitBefore& before, SentenceList& out) {
   out.clear();
   Splitter splitter(text, out, &before);
   if (!text.empty()) splitter.run(wrap);
-  before = {out, static_cast<int64_t>(text.size()), splitter.facts(), {}};
+  const auto size = static_cast<int64_t>(text.size());
+  before = {out, size, splitter.facts(), {}};
+  return size - splitter.taken();
 }
 
 }  // namespace pychunk

@@ -53,8 +53,9 @@ struct SplitBefore {
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out);
 
 // Splits a text after an edit, with the same result. Only the paragraphs near an edit are read again, unless the lines
-// may be wrapped or other facts changed. `before` becomes the state for the next edit, without spans.
-void split_edited(std::string_view text, Wrap wrap, SplitBefore& before, SentenceList& out);
+// may be wrapped or other facts changed. `before` becomes the state for the next edit, without spans. Returns the
+// number of bytes that were read again.
+int64_t split_edited(std::string_view text, Wrap wrap, SplitBefore& before, SentenceList& out);
 
 // Returns the flags that a sentence gets from the white space before it (`gap`), or 0 if `gap` has no line break.
 uint8_t flags_of_gap(std::string_view gap);

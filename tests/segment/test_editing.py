@@ -63,13 +63,17 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 def some_text(rng: random.Random, pieces: int) -> str:
     """Return a random text; lines of some are so long on average that no line can be wrapped."""
     chosen = rng.sample(PIECES, rng.choice((4, 12, len(PIECES))))
-    filler = PIECES[0] * 40 if rng.random() < 0.4 else ""
-    return "".join(rng.choice(chosen) + (filler if rng.random() < 0.1 else "") for _ in range(rng.randrange(pieces)))
+    filler = PIECES[0] * 20 if rng.random() < 0.5 else ""
+    return "".join(rng.choice(chosen) + (filler if rng.random() < 0.5 else "") for _ in range(rng.randrange(pieces)))
 
 
 def some_edits(rng: random.Random, text: str) -> list[tuple[int, int, str]]:
     """Return one to three edits that do not overlap: insertions, deletions, replacements and appends."""
-    places = sorted(rng.randrange(len(text) + 1) for _ in range(2 * rng.choice((1, 1, 1, 2, 3))))
+    lines = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
+    places = sorted(
+        rng.choice(lines) if rng.random() < 0.4 else rng.randrange(len(text) + 1)
+        for _ in range(2 * rng.choice((1, 1, 1, 2, 3)))
+    )
     if rng.random() < 0.2:
         places[-2:] = [len(text)] * 2
     edits = []
@@ -120,13 +124,17 @@ def test_random_edits_give_what_a_call_gives(count: int) -> None:
             done += 1
 
 
-def test_only_sentences_that_an_edit_touches_are_tokenized() -> None:
-    segmenter = Segmenter("structure", size=60)
-    text = "".join(f"Sentence number {i} says little. It ends here.\n\n" for i in range(500))
+@pytest.mark.parametrize("method", ["topic", "recursive", "structure", "sentence"])
+def test_only_text_near_an_edit_is_split_and_tokenized(method: Any) -> None:
+    segmenter = Segmenter(method, max_tokens=80)
+    lines = [f"Sentence number {i} says little. " * 14 + "It ends here.\n\n" for i in range(300)]
+    text = "".join(lines)
     chunks = segmenter.edit(segmenter(text), [(0, 0, "First. ")])
-    before = native.work()[1]
-    chunks = segmenter.edit(chunks, [(len(text) // 2, len(text) // 2, "new words ")])
-    assert 0 < native.work()[1] - before < 400
+    before = native.work()
+    chunks = segmenter.edit(chunks, [(0, 0, "Now "), (len(text) // 2, len(text) // 2, "new words ")])
+    split, tokenized = (now - then for now, then in zip(native.work(), before, strict=True))
+    assert 0 < tokenized < 400
+    assert 0 < split < 12 * len(lines[0])
     assert "new words" in "".join(chunks.texts)
 
 
