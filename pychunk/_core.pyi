@@ -396,6 +396,10 @@ class PairHead:
         out_bias: float,
     ) -> None: ...
 
+class KeptSentences:
+    def __init__(self) -> None: ...
+    def keep(self, spans: npt.NDArray[np.int64]) -> None: ...
+
 class Arguments:
     def __init__(
         self,

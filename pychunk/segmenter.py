@@ -44,7 +44,9 @@ from .vectors import Vectors, vectors_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._engine.data.models import KeptSentences
     from .augmentation.augment import ContextSource, How
+    from .editing import Edit
     from .encoders.registry import EncoderLike
     from .inputs.document_columns import DocumentColumns
     from .llm import LLM
@@ -305,9 +307,55 @@ class Segmenter:
             **arguments: The further arguments of :meth:`Inputs.of`.
         """
         inputs = Inputs.of(batch, columns, on_error=self.on_error, **arguments).with_parsed(self._reads_blocks)
-        given = inputs.said.get("sentence_vectors") is not None
-        cutter = (self._structured if inputs.has_blocks else self._by_vectors if given else None) or self
+        cutter = self._cutter_of(inputs)
         return cutter, cutter._checked(inputs)
+
+    def _cutter_of(self, inputs: Inputs) -> Segmenter:
+        given = inputs.said.get("sentence_vectors") is not None
+        return (self._structured if inputs.has_blocks else self._by_vectors if given else None) or self
+
+    def edit(self, chunks: ChunkBatch, edits: Iterable[Edit]) -> ChunkBatch:
+        """Return the chunks of an edited document, equal to those of a call with the new text.
+
+        The sentences that no edit changes keep their tokens and vectors, which take most of the time of a call. The
+        first edit of a document computes them all.
+
+        Args:
+            chunks: What this Segmenter, or its ``edit``, returned for one document. The ids of the document and its
+                metadata columns stay as they are.
+            edits: The edits as (start, end, text): ``text`` replaces the characters from ``start`` to ``end``. All
+                positions are those in the text before the edits. They must not overlap.
+
+        Raises:
+            ValueError: The chunks are not from this Segmenter, or of several documents, or do not hold their document.
+                Or an edit is outside the document, or edits overlap. Or the document has columns with positions, such
+                as ``page_starts``, and is not Markdown from :func:`pychunk.parse`.
+
+        Example:
+            >>> seg = Segmenter("sentence", keep_together=False)
+            >>> chunks = seg("Cats purr. Dogs bark.")
+            >>> seg.edit(chunks, [(11, 15, "All dogs"), (21, 21, " Cows moo.")]).texts
+            ['Cats purr.', 'All dogs bark.', 'Cows moo.']
+        """
+        from . import editing  # imported here because few callers edit
+
+        origin = editing.origin_of(chunks)
+        cutter = self._cutter_of(origin.inputs)
+        facts = cutter._metadata(origin.inputs.given.has_vectors)
+        if not (origin.is_of(cutter) or facts.items() <= (chunks.table.schema.metadata or {}).items()):
+            raise ValueError(
+                f"edit() takes chunks that the same Segmenter made; got {chunks!r}, and this is {self!r}: call edit() "
+                "of the Segmenter that made them"
+            )
+        text, spans = editing.edited_text(origin.inputs.texts.texts[0], edits)
+        writes = getattr(cutter.method, "writes", None) is not None
+        inputs = editing.edited_inputs(origin, text, lambda batch: self.read(batch)[1], writes)
+        kept = None
+        if self.backend == "native" and self.placement.device is None:
+            kept = origin.take_sentences() or native.KeptSentences()
+            kept.keep(spans)
+        made = cutter._chunks(inputs, None, kept)
+        return made.with_origin(origin.after(cutter, inputs, kept))
 
     def _reads_blocks(self) -> bool:
         return self.plan.method == CHUNKS.method_for_blocks or self._structured is not None
@@ -323,14 +371,14 @@ class Segmenter:
             lambda texts: split_all(texts, self.engine, self.plan.unwrap_lines, self._threads(), CALL_BYTES),
         )
 
-    def _chunks(self, inputs: Inputs, report: Progress | None) -> ChunkBatch:
+    def _chunks(self, inputs: Inputs, report: Progress | None, kept: KeptSentences | None = None) -> ChunkBatch:
         given = inputs.given
         source = self._source if self.plan.summaries_out else None
         facts = {**self._metadata(given.has_vectors), **({ID_TYPE: UUIDS} if inputs.texts.uuids else {})}
         gathered = ChunkCollector(facts, summaries=source, removes=self.method.removes)
         busy: list[float] = []
         done, total = 0, inputs.texts.nbytes if report else 0
-        for request, ids, columns in self._columns(inputs, report, total, busy):
+        for request, ids, columns in self._columns(inputs, report, total, busy, kept):
             gathered.add(columns, request, ids)
             if report:
                 done += _size(request)
@@ -391,7 +439,7 @@ class Segmenter:
         return Segmenter(**{**self._options, "method": method})
 
     def _columns(
-        self, inputs: Inputs, report: Progress | None, total: int, busy: list[float]
+        self, inputs: Inputs, report: Progress | None, total: int, busy: list[float], kept: KeptSentences | None
     ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
         """Yield each request with its ids and the columns of its chunks.
 
@@ -405,8 +453,9 @@ class Segmenter:
             for request, ids in requests:
                 partly = share_of(report, done, _size(request), total) if report else None
                 whole = self.models.complete(request, self.engine, partly)
-                kept = whole is request or self.method.removes
-                yield whole if kept else request.with_(windowed=whole.windowed), ids, self._cut(whole)
+                whole = whole if kept is None else whole.with_(kept=kept)
+                known = whole if whole is request or self.method.removes else request.with_(windowed=whole.windowed)
+                yield known, ids, self._cut(whole)
                 done += _size(request) if report else 0
             return
         stages = (

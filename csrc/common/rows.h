@@ -2,6 +2,8 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "common/view.h"
@@ -15,6 +17,22 @@ class RowMaker {
   virtual void make_rows(int64_t begin, int64_t end, float* out) = 0;
 };
 
+// Rows [from, from + count) of a matrix that become rows [to, to + count).
+struct RowRun {
+  int64_t from = 0, to = 0, count = 0;
+};
+
+// Calls each(begin, end) for the rows of [0, rows) that no run fills. The runs are in order.
+template <typename Each>
+void for_each_gap(std::span<const RowRun> runs, int64_t rows, Each each) {
+  int64_t done = 0;
+  for (const RowRun& run : runs) {
+    if (run.to > done) each(done, run.to);
+    done = run.to + run.count;
+  }
+  if (rows > done) each(done, rows);
+}
+
 // The rows that a RowMaker made: all of them if they take at most kKeptBytes, else only the last ones requested.
 class RowWindow {
  public:
@@ -27,6 +45,29 @@ class RowWindow {
     rows_ = rows, cols_ = cols, first_ = last_ = 0;
     // Release the memory of a request for more than kKeptBytes, which would otherwise stay with the thread.
     if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes)) std::vector<float>().swap(values_);
+  }
+
+  // Begins a matrix that takes rows over from the current one, and makes the others. Returns false, and begins nothing,
+  // if not all rows of both matrices are kept in memory.
+  bool take_over(std::span<const RowRun> runs, int64_t rows, int64_t cols, RowMaker& maker) {
+    const auto bytes = std::max(rows, rows_) * cols * static_cast<int64_t>(sizeof(float));
+    if (first_ != 0 || last_ != rows_ || cols_ != cols || bytes > kKeptBytes) return false;
+    values_.resize(static_cast<size_t>(std::max(rows, rows_) * cols));
+    const auto move = [&](const RowRun& run) {
+      float* const from = values_.data() + run.from * cols;
+      std::memmove(values_.data() + run.to * cols, from, static_cast<size_t>(run.count * cols) * sizeof(float));
+    };
+    // Runs that move to the front come first and in order, and the others in reverse order, so that no run overwrites
+    // one that has yet to move.
+    for (const RowRun& run : runs)
+      if (run.to < run.from) move(run);
+    for (size_t i = runs.size(); i-- > 0;)
+      if (runs[i].to > runs[i].from) move(runs[i]);
+    values_.resize(static_cast<size_t>(rows * cols));
+    rows_ = last_ = rows;
+    for_each_gap(runs, rows,
+                 [&](int64_t begin, int64_t end) { maker.make_rows(begin, end, values_.data() + begin * cols); });
+    return true;
   }
 
   // Returns rows [begin, end). They stay valid until the next request.

@@ -27,12 +27,16 @@ std::string listed(std::span<const int32_t> values) {
 void Document::open(const Inputs& inputs, int64_t i) {
   inputs_ = &inputs, row_ = i, text_ = inputs.texts[i];
   counted_.reset(), counts_.clear();
-  has_tokens_ = has_pages_ = has_affinities_ = cut_by_page_ = knows_ascii_ = knows_limits_ = false;
+  has_tokens_ = has_pages_ = has_affinities_ = has_vectors_ = keeps_affinities_ = cut_by_page_ = knows_ascii_ =
+      knows_limits_ = false;
   counted_byte_ = counted_characters_ = line_byte_ = lines_ = 0;
   std::fill(std::begin(has_lengths_), std::end(has_lengths_), false);
   ids_.clear(), borders_.clear(), text_borders_.clear();
   if (inputs.sentences.size() > 0) {
     take_sentences();
+  } else if (inputs.kept != nullptr) {
+    inputs.kept->split.spans = inputs.kept->spans;
+    work().split += static_cast<uint64_t>(split_edited(text_, inputs.plan->wrap, inputs.kept->split, sentences_));
   } else {
     split_sentences(text_, inputs.plan->wrap, sentences_);
     work().split += text_.size();
@@ -45,6 +49,7 @@ void Document::open(const Inputs& inputs, int64_t i) {
   check_given();
   // tokenize() appends the end of the text for a moment, and lengths() keeps spans of the starts.
   sentences_.starts.reserve(sentences_.starts.size() + 1);
+  if (inputs.kept != nullptr) find_kept();
 }
 
 // Check that the caller passed one value for each sentence, or one for each pair of adjacent sentences.
@@ -72,6 +77,7 @@ void Document::check_given() const {
 }
 
 void Document::close() {
+  if (inputs_->kept != nullptr) keep();
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
   counted_.reset();
   forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, counts_, page_starts_,
@@ -262,6 +268,7 @@ void Document::tokenize() {
   if (has_tokens_) return;
   has_tokens_ = true;
   if (!inputs_->token_offsets.empty()) return take_tokens();
+  if (!kept_runs_.empty() && inputs_->kept != nullptr) return tokenize_rest();
   const size_t n = sentences_.starts.size();
   sentences_.starts.push_back(static_cast<int64_t>(text_.size()));
   encode_and_count(*inputs_->tokenizer, text_, sentences_.starts.data(), n, ids_, token_offsets_, token_counts_);
@@ -412,7 +419,12 @@ Rows Document::table_vectors() {
 Rows Document::vectors() {
   if (inputs_->vectors.given()) return inputs_->vectors[row_];
   tokenize();
-  return {sentences(), inputs_->table.cols, vectors_, *this};
+  if (inputs_->kept == nullptr) return {sentences(), inputs_->table.cols, vectors_, *this};
+  RowWindow& kept = inputs_->kept->vectors;
+  if (!has_vectors_ && !kept.take_over(kept_runs_, sentences(), inputs_->table.cols, *this))
+    kept.begin(sentences(), inputs_->table.cols);
+  has_vectors_ = true;
+  return {sentences(), inputs_->table.cols, kept, *this};
 }
 
 void Document::make_rows(int64_t begin, int64_t end, float* out) {
@@ -435,15 +447,23 @@ std::span<const float> Document::affinities() {
   if (!has_vectors()) return {};
   if (!has_affinities_) {
     has_affinities_ = true;
-    if (inputs_->pair_head != nullptr) {
-      next_probabilities(*inputs_->pair_head, vectors(), affinities_);
-    } else if (inputs_->topic_head != nullptr) {
+    if (inputs_->pair_head == nullptr && inputs_->topic_head != nullptr) {
       topic_affinities(*inputs_->topic_head, {text_, sentences_.starts, sentences_.flags}, vectors(), affinities_);
+    } else if (inputs_->kept != nullptr && !inputs_->vectors.given()) {
+      find_other_affinities();
     } else {
-      adjacent_cosines(vectors(), 1, affinities_);
+      pair_affinities(vectors(), affinities_);
     }
   }
   return affinities_;
+}
+
+void Document::pair_affinities(const Rows& vectors, std::vector<float>& out) const {
+  if (inputs_->pair_head != nullptr) {
+    next_probabilities(*inputs_->pair_head, vectors, out);
+  } else {
+    adjacent_cosines(vectors, 1, out);
+  }
 }
 
 int64_t Document::tokens_met() {

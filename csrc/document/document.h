@@ -12,6 +12,7 @@
 #include "document/cohesion.h"
 #include "document/document_blocks.h"
 #include "document/inputs.h"
+#include "document/kept_sentences.h"
 #include "document/overlap_tail.h"
 #include "text/sentence_splitter.h"
 #include "tokens/length.h"
@@ -123,6 +124,12 @@ class Document : private RowMaker {
   int64_t name() const { return inputs_->first_row + row_; }  // the document's number in errors
   bool is_ascii();
   void tokenize();
+  void pair_affinities(const Rows& vectors, std::vector<float>& out) const;
+  // For Inputs::kept (kept_sentences.cc). tokenize_rest() and find_other_affinities() compute what no run holds.
+  void find_kept();
+  void tokenize_rest();
+  void find_other_affinities();
+  void keep();
   void take_tokens();
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences();
@@ -149,9 +156,11 @@ class Document : private RowMaker {
   Lengths lengths_[3];
   SharedWords shared_words_;
   RowWindow vectors_;
+  std::vector<RowRun> kept_runs_;  // sentences that Inputs::kept holds
   std::vector<float> affinities_, summary_;
   Borders borders_, text_borders_;
-  bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;
+  bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false, has_vectors_ = false;
+  bool keeps_affinities_ = false;
   bool knows_ascii_ = false, ascii_ = false, knows_limits_ = false;
   LengthLimits limits_;
   std::vector<int64_t> limited_;

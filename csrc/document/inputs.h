@@ -13,6 +13,7 @@
 namespace pychunk {
 
 struct TopicHead;
+struct KeptSentences;
 
 // The rows of a matrix, grouped by document.
 struct RaggedRows {
@@ -76,6 +77,9 @@ struct Inputs {
   Ragged<int64_t> lower_limits;
   GivenLayout layout;
   GivenCuts cuts;
+
+  // For the only document of an edit: the sentences from before the edit, which are replaced by its own.
+  KeptSentences* kept = nullptr;
 
   int64_t first_row = 0;  // the number of the batch's first document, in errors and in the table
   int threads = 1;

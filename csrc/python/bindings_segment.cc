@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/work_counters.h"
+#include "document/kept_sentences.h"
 #include "document/sections.h"
 #include "document/sentence_table.h"
 #include "methods/methods.h"
@@ -123,6 +124,7 @@ class Arguments {
     in_.counter = counter.cast<const TokenCounter*>();   // null for None
     in_.first_row = request.attr("first_row").cast<int64_t>();
     in_.threads = request.attr("threads").cast<int>();
+    in_.kept = request.attr("kept").cast<KeptSentences*>();  // null for None
     in_.texts = texts(array<uint8_t>(features_, "text"), array<int64_t>(features_, "offsets"));
     take_models(request, head.cast<const KeptHead*>(), topic_head_of(topic), flags);
     take_features(request);
@@ -297,6 +299,8 @@ class Arguments {
     PYCHUNK_CHECK(!plan_.method->pairs || in_.texts.size() == 0 || in_.cuts.given() || in_.pair_scores.size() > 0 ||
                       (in_.pair_head != nullptr && in_.table.data != nullptr),
                   plan_.method->name, " needs pair_scores, or a pair head with a table; got neither, so pass one");
+    PYCHUNK_CHECK(in_.kept == nullptr || in_.texts.size() == 1, "kept sentences need one document, got ",
+                  in_.texts.size());
     const Inputs in = inputs();
     PYCHUNK_CHECK(!plan_.method->topics || in.cuts.given() || in.pair_scores.size() > 0 || in.topic_head != nullptr,
                   plan_.method->name, " needs pair_scores, or a topic head; got neither, so pass one");
@@ -421,6 +425,20 @@ void bind_segment(py::module_& m) {
       .def(py::init<Array<float>, Array<float>, Array<float>, Array<float>, Array<float>, float>(),
            py::arg("first").noconvert(), py::arg("second").noconvert(), py::arg("product").noconvert(),
            py::arg("bias").noconvert(), py::arg("out").noconvert(), py::arg("out_bias"));
+  py::class_<KeptSentences>(m, "KeptSentences",
+                            "The sentences of an edited document; see csrc/document/kept_sentences.h.")
+      .def(py::init<>())
+      .def(
+          "keep",
+          [](KeptSentences& kept, const Array<int64_t>& spans) {
+            const Matrix<const int64_t> rows = matrix(spans, "spans");
+            PYCHUNK_CHECK(rows.cols == 3, "spans must have three columns, got ", rows.cols);
+            kept.spans.clear();
+            for (int64_t i = 0; i < rows.rows; ++i)
+              kept.spans.push_back({rows.row(i)[0], rows.row(i)[1], rows.row(i)[2]});
+          },
+          py::arg("spans").noconvert(),
+          "Set the spans that the next document takes over: int64[k, 3], rows (first byte before, after, length).");
   py::class_<Arguments>(m, "Arguments",
                         "A checked Request with the arrays and models that it uses; see csrc/document/inputs.h.")
       .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&, const py::object&,

@@ -113,12 +113,15 @@ bool is_wrapped(const FilledLines& seen, int64_t width) {
 
 }  // namespace
 
+bool has_long_lines(std::string_view text, size_t line_breaks) {
+  const size_t widest = static_cast<size_t>(kWidest) * (line_breaks + 1);
+  return text.size() > widest && static_cast<size_t>(count_characters(text)) > widest;
+}
+
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks) {
   // In most texts each paragraph is one line. Such lines are longer on average than any hard-wrapped line, so the text
   // is rejected before its lines are examined one by one.
-  if (line_breaks.size() < 3) return 0;
-  const size_t widest = static_cast<size_t>(kWidest) * (line_breaks.size() + 1);
-  if (text.size() > widest && static_cast<size_t>(count_characters(text)) > widest) return 0;
+  if (line_breaks.size() < 3 || has_long_lines(text, line_breaks.size())) return 0;
   struct Inner {
     int64_t length, next_word;
     bool capital, marked, parted, repeated;

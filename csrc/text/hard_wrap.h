@@ -15,6 +15,9 @@ namespace pychunk {
 // with a capital. It is not wrapped if most lines begin and end as records do.
 int64_t wrap_width(std::string_view text, const std::vector<int64_t>& line_breaks);
 
+// Returns whether a text with this many line feeds has lines too long on average to be wrapped. Its width is then 0.
+bool has_long_lines(std::string_view text, size_t line_breaks);
+
 // Returns whether a hyphen divides a word at the line feed at `at`. Then a letter and a hyphen precede it, and a
 // lower-case letter begins the next line.
 bool hyphen_parts(std::string_view text, int64_t at);

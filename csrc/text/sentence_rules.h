@@ -24,6 +24,12 @@ class SentenceRules {
   // Returns whether a caseless word before the stop at i is an initial, the name of a letter, or a short title.
   bool is_initial(int64_t start, int64_t i, int64_t stops) const;
 
+  // Facts about the whole text, 1 or 0, which the rules compute on demand; -1 if they have not needed them.
+  int german() const { return german_; }
+  int vietnamese() const { return vietnamese_; }
+  bool looks_vietnamese();
+  bool nouns_are_capitalised();
+
  private:
   bool is_initial(int64_t start, int64_t begin, int64_t i, int64_t stops) const;
   bool ends_before_lower(int64_t start, int64_t i, int64_t stops) const;
@@ -35,9 +41,7 @@ class SentenceRules {
   bool is_counted(int64_t start, int64_t begin) const;
   bool is_spaced_part(int64_t start, int64_t begin) const;
   bool is_label(int64_t inside) const;
-  bool looks_vietnamese();
   bool is_name_before(int64_t start, int64_t begin) const;
-  bool nouns_are_capitalised();
 
   Utf8Text text_;
   int german_ = -1, vietnamese_ = -1;  // -1: not yet computed

@@ -17,7 +17,8 @@ namespace {
 // The splitter of one document.
 class Splitter {
  public:
-  Splitter(std::string_view text, SentenceList& out) : text_(text), rules_(text), out_(out) {}
+  Splitter(std::string_view text, SentenceList& out, const SplitBefore* before = nullptr)
+      : text_(text), rules_(text), out_(out), before_(before) {}
 
   void run(Wrap wrap) {
     start_ = text_.skip_space(0);
@@ -27,11 +28,15 @@ class Splitter {
     thread_local std::vector<uint64_t> bits;
     bits.resize((text_.text.size() + 63) / 64);
     kernels().mark_stops(as_bytes(text_.text), text_.text.size(), bits.data());
-    if (wrap == Wrap::kAuto) find_wrap(bits);
+    if (before_ != nullptr && !has_facts(wrap)) before_ = nullptr;
+    if (wrap == Wrap::kAuto && before_ == nullptr) find_wrap(bits);
     wrapped_ = wrap == Wrap::kOn || width_ > 0;
     hyphens_ = wrap != Wrap::kOff;
+    if (before_ != nullptr) take_from_start();
     for (size_t block = static_cast<size_t>(next_) / 64; block < bits.size(); ++block) {
       checkpoint_each(static_cast<int64_t>(block), 4096);
+      block = std::max(block, static_cast<size_t>(next_) / 64);  // sentences were taken over
+      if (block >= bits.size()) return;
       for (uint64_t mask = bits[block]; mask != 0; mask &= mask - 1) {
         const auto at = static_cast<int64_t>(64 * block) + __builtin_ctzll(mask);
         if (at >= next_) candidate(at);
@@ -39,7 +44,93 @@ class Splitter {
     }
   }
 
+  int64_t taken() const { return taken_; }  // bytes of sentences that were taken over
+  TextFacts facts() const { return {width_, rules_.german(), rules_.vietnamese()}; }
+
  private:
+  // Returns whether the text has the facts of the text before the edit. A text whose lines may be wrapped counts as
+  // one that has others, because every line has to be read to know.
+  bool has_facts(Wrap wrap) {
+    const TextFacts& known = before_->facts;
+    if (before_->sentences.starts.empty() || known.width > 0) return false;
+    if (wrap == Wrap::kAuto) {
+      const auto breaks = kernels().count_line_feeds(as_bytes(text_.text), text_.text.size());
+      if (!has_long_lines(text_.text, static_cast<size_t>(breaks))) return false;
+    }
+    return (known.german < 0 || known.german == (rules_.nouns_are_capitalised() ? 1 : 0)) &&
+           (known.vietnamese < 0 || known.vietnamese == (rules_.looks_vietnamese() ? 1 : 0));
+  }
+
+  void take_from_start() {
+    if (!before_->spans.empty() && before_->spans[0].from == 0 && before_->spans[0].to == 0)
+      take_over(before_->spans[0], 0);
+  }
+
+  // Takes over the sentences after a paragraph that begins at `at`, if one began there before the edit. The splitter
+  // has then the same state as there: it counts quotes from the paragraph's beginning, and looks back no further than
+  // to the line feed before it.
+  void resume(int64_t at, uint8_t flags) {
+    const auto& [starts, all_flags] = before_->sentences;
+    for (; span_ < before_->spans.size(); ++span_)
+      if (at <= before_->spans[span_].to + before_->spans[span_].length) break;
+    if (span_ == before_->spans.size() || at < before_->spans[span_].to) return;
+    const KeptSpan span = before_->spans[span_];
+    const int64_t old = at - span.to + span.from;
+    const auto same = std::lower_bound(starts.begin(), starts.end(), old);
+    const auto s = static_cast<size_t>(same - starts.begin());
+    if (same != starts.end() && *same == old && all_flags[s] == flags && follows_line_feed(at, span.to))
+      take_over(span, s);
+  }
+
+  // Takes over the sentences after sentence s of the text before the edit, up to the end or up to the last paragraph
+  // whose sentences cannot depend on what follows the span. No decision looks further ahead than to the word or the
+  // line after the next white space, and so not beyond a paragraph that has a letter and ends with a line feed.
+  void take_over(const KeptSpan& span, size_t s) {
+    const auto& [starts, flags] = before_->sentences;
+    const int64_t shift = span.to - span.from, end = span.from + span.length;
+    size_t last = starts.size() - 1;
+    if (end < before_->size || end + shift < text_.size) {
+      ++span_;  // there is no other paragraph to take over to in this span
+      last = static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), end) - starts.begin());
+      int64_t later = -1;  // the beginning of the next paragraph, which another one follows
+      for (int paragraphs = 0;;) {
+        if (last == 0 || --last <= s) return;
+        const int64_t at = starts[last] + shift;
+        if ((flags[last] & kParagraphStart) == 0 || !follows_line_feed(at, span.to)) continue;
+        if (++paragraphs > 2 && has_letter(at, later)) break;
+        later = at;
+      }
+    }
+    for (size_t taken = s + 1; taken <= last; ++taken) {
+      out_.starts.push_back(starts[taken] + shift);
+      out_.flags.push_back(flags[taken]);
+    }
+    const int64_t from = start_;
+    if (end + shift == text_.size && last + 1 == starts.size()) {
+      next_ = text_.size;
+    } else {
+      next_ = start_ = quotes_to_ = starts[last] + shift;
+      quotes_ = 0;
+    }
+    taken_ += next_ - from;
+  }
+
+  // Returns whether the white space before `at`, from `least` on, has a line feed.
+  bool follows_line_feed(int64_t at, int64_t least) const {
+    while (at > least && text_.space_before(at) > 0) {
+      at -= text_.space_before(at);
+      if (at >= least && text_.byte(at) == '\n') return true;
+    }
+    return false;
+  }
+
+  bool has_letter(int64_t begin, int64_t end) const {
+    int length = 0;
+    for (; begin < end; begin += length)
+      if (is_letter(text_.at(begin, length))) return true;
+    return false;
+  }
+
   void find_wrap(const std::vector<uint64_t>& bits) {
     thread_local std::vector<int64_t> breaks;
     breaks.clear();
@@ -79,6 +170,7 @@ class Splitter {
       return;
     }
     border(next, flags);
+    if (before_ != nullptr) resume(next, flags);
   }
 
   // Returns whether a single line feed is a space. It is one in wrapped text, and after a hyphen that divides a word.
@@ -272,6 +364,9 @@ class Splitter {
   bool wrapped_ = false;                // a single line feed is a space
   bool hyphens_ = true;                 // a line feed after a hyphen is a space
   int64_t quotes_to_ = 0, quotes_ = 0;  // straight quotes counted so far in the paragraph
+  const SplitBefore* before_;           // sentences to take over; null if there are none
+  int64_t taken_ = 0;                   // bytes of these sentences
+  size_t span_ = 0;                     // the next of its spans to take sentences from
 };
 
 }  // namespace
@@ -289,6 +384,15 @@ uint8_t flags_of_gap(std::string_view gap) {
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out) {
   out.clear();
   if (!text.empty()) Splitter(text, out).run(wrap);
+}
+
+int64_t split_edited(std::string_view text, Wrap wrap, SplitBefore& before, SentenceList& out) {
+  out.clear();
+  Splitter splitter(text, out, &before);
+  if (!text.empty()) splitter.run(wrap);
+  const auto size = static_cast<int64_t>(text.size());
+  before = {out, size, splitter.facts(), {}};
+  return size - splitter.taken();
 }
 
 }  // namespace pychunk

@@ -27,9 +27,35 @@ struct SentenceList {
   void clear() { starts.clear(), flags.clear(); }
 };
 
+// Bytes [to, to + length) of a text are bytes [from, from + length) of the text before an edit.
+struct KeptSpan {
+  int64_t from = 0, to = 0, length = 0;
+};
+
+// The facts about a whole text on which its sentences depend: the width of its lines, and whether it has the nouns of
+// German and the titles of Vietnamese. -1: not needed so far.
+struct TextFacts {
+  int64_t width = 0;
+  int german = -1, vietnamese = -1;
+  bool operator==(const TextFacts&) const = default;
+};
+
+// The sentences of a text before an edit, and the spans that the edit left, in order and without overlap.
+struct SplitBefore {
+  SentenceList sentences;
+  int64_t size = 0;  // of the text
+  TextFacts facts;
+  std::vector<KeptSpan> spans;
+};
+
 // Splits valid UTF-8 into sentences. The caller must have checked the encoding. It overwrites `out` and reuses its
 // memory.
 void split_sentences(std::string_view text, Wrap wrap, SentenceList& out);
+
+// Splits a text after an edit, with the same result. Only the paragraphs near an edit are read again, unless the lines
+// may be wrapped or other facts changed. `before` becomes the state for the next edit, without spans. Returns the
+// number of bytes that were read again.
+int64_t split_edited(std::string_view text, Wrap wrap, SplitBefore& before, SentenceList& out);
 
 // Returns the flags that a sentence gets from the white space before it (`gap`), or 0 if `gap` has no line break.
 uint8_t flags_of_gap(std::string_view gap);

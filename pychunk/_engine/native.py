@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Folding",
+    "KeptSentences",
     "PostingsMaker",
     "SortedTerms",
     "WordCharacters",
@@ -142,14 +143,13 @@ isa, available_isas = _core.isa, _core.available_isas
 default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
 Folding = _core.Folding
+KeptSentences = _core.KeptSentences
 #: The rows that :func:`unit_sums` adds: their numbers, int64[n], and the rows, float32[m, dim].
 Added: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]"
 PostingsMaker = _core.PostingsMaker
 SortedTerms = _core.SortedTerms
-best_rows = _core.best_rows
-best_rows_of_groups = _core.best_rows_of_groups
-bm25_scores = _core.bm25_scores
-count_alive = _core.count_alive
+best_rows, best_rows_of_groups = _core.best_rows, _core.best_rows_of_groups
+bm25_scores, count_alive = _core.bm25_scores, _core.count_alive
 python_tables = _core.python_tables
 
 _tokenizers: weakref.WeakKeyDictionary[Any, _core.WordPiece] = weakref.WeakKeyDictionary()

@@ -15,6 +15,7 @@ from ..inputs.inputs import Inputs
 from ..vectors import Vectors
 
 if TYPE_CHECKING:
+    from .._engine.data.models import KeptSentences
     from .batch import ChunkBatch
 
 #: The most text, in bytes, for which a batch of chunks holds its documents. A program that keeps all chunks of a corpus
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 4 << 20
 #: The most bytes of memory of such texts, which may be slices of larger arrays.
 _MOST_HELD = 2 * MOST_BYTES
+#: The checked values of a document that take little memory, so that its provenance holds them for edits.
+_SMALL = frozenset({"summaries", "blocks", "removed"})
 
 
 class Cutter(Protocol):
@@ -54,6 +57,9 @@ class BatchProvenance:
 
     Args:
         inputs: The documents; None if they are too large to be kept.
+
+    Attributes:
+        markdown: Whether the blocks of the only document are those of its text as Markdown; None if not known yet.
     """
 
     def __init__(self, segmenter: Cutter, inputs: Inputs | None) -> None:
@@ -62,6 +68,8 @@ class BatchProvenance:
         self._vectors = vectors if isinstance(vectors, Vectors) else None
         self._inputs = inputs
         self._scores: pa.Table | None = None
+        self._sentences: list[KeptSentences] = []
+        self.markdown: bool | None = None
 
     @classmethod
     def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
@@ -75,9 +83,45 @@ class BatchProvenance:
             small = all(part.get_total_buffer_size() <= _MOST_HELD for part in texts.texts)
             if small and texts.source is None and not inputs.kept and inputs.given is NOTHING:
                 return cls(segmenter, inputs)
-            texts = TextBatch([_compact(part) for part in texts.texts], texts.ids, texts.errors, None)
-            return cls(segmenter, replace(inputs, texts=texts, kept={}, given=NOTHING))
+            return cls._holding(segmenter, inputs, [_compact(part) for part in texts.texts])
         return None if any(value is not None for value in inputs.said.values()) else cls(segmenter, None)
+
+    @classmethod
+    def _holding(cls, segmenter: Cutter, inputs: Inputs, parts: list[pa.LargeStringArray]) -> BatchProvenance:
+        texts = TextBatch(parts, inputs.texts.ids, inputs.texts.errors, None, inputs.texts.uuids)
+        alone = len(texts) == 1  # as for edit()
+        given = inputs.given if alone and inputs.given.parts.keys() <= _SMALL else NOTHING
+        return cls(segmenter, replace(inputs, texts=texts, kept=inputs.kept if alone else {}, given=given))
+
+    def after(self, segmenter: Cutter, inputs: Inputs, sentences: KeptSentences | None) -> BatchProvenance:
+        """Return the provenance of the chunks after an edit, which holds the document whatever its length.
+
+        Args:
+            segmenter: The Segmenter of both chunks.
+            inputs: The document after the edit.
+            sentences: The sentences that the engine keeps for the next edit.
+        """
+        made = self._holding(segmenter, inputs, inputs.texts.texts)
+        made._sentences = [] if sentences is None else [sentences]
+        made.markdown = self.markdown
+        return made
+
+    def take_sentences(self) -> KeptSentences | None:
+        """Return the sentences of the document that the engine keeps, only once, because an edit changes them."""
+        try:
+            return self._sentences.pop()
+        except IndexError:
+            return None
+
+    def is_of(self, segmenter: Cutter) -> bool:
+        """Return whether this Segmenter itself cut the documents."""
+        return self._segmenter() is segmenter
+
+    @property
+    def inputs(self) -> Inputs:
+        """The documents with the caller's values for them; only if ``texts`` is not None."""
+        assert self._inputs is not None
+        return self._inputs
 
     @property
     def texts(self) -> TextBatch | None:
@@ -125,7 +169,7 @@ class BatchProvenance:
         vectors = replace(self._vectors or Vectors(), of="sentence")
         made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
-        return made(replace(self._inputs, texts=texts, first_document=0))
+        return made(replace(self._inputs, texts=texts, kept={}, first_document=0))
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:

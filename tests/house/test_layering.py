@@ -62,6 +62,7 @@ ORDER = [
     "llm_methods",
     "option_checks",
     "placement",
+    "editing",
     "segmenter",
     "levels",
     "api",

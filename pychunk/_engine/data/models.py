@@ -39,6 +39,16 @@ class TokenCounter(Protocol):
     def count_spans(self, text: bytes, bounds: IntArray) -> IntArray: ...
 
 
+class KeptSentences(Protocol):
+    """The sentences of an edited document, with the tokens and vectors that the core computed for it.
+
+    ``keep`` sets the spans that the next document takes over, int64[k, 3]: rows of (first byte before the edit, first
+    byte after it, length). They are in order, and do not overlap.
+    """
+
+    def keep(self, spans: IntArray) -> None: ...
+
+
 class PairHead(Protocol):
     """A small network on pairs of static vectors. csrc/vectors/nsp_head.h has the shapes."""
 

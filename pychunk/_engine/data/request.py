@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .cuts import Cuts
-    from .models import PairHead, TokenCounter, TokenTable, TopicHead
+    from .models import KeptSentences, PairHead, TokenCounter, TokenTable, TopicHead
     from .ragged import Ragged
 
 
@@ -38,6 +38,9 @@ class Request:
     topic_head: TopicHead | None = None
     #: The caller's document ids, as text in UTF-8.
     ids: Ragged | None = None
+    #: For the one document of an edit: the sentences from before the edit (``native.KeptSentences``), which the core
+    #: replaces by those of this request. The reference computes all sentences again.
+    kept: KeptSentences | None = None
     #: The number that errors and the table give to the first document of this request.
     first_row: int = 0
     threads: int = 1
