@@ -7,7 +7,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+
 import pychunk
+from pychunk._engine import native
+from pychunk._engine.arrow import flat_text
 from pychunk.benchmark.synthetic_texts import VOCABULARY, Author
 
 
@@ -37,6 +41,7 @@ def workloads(folder: Path):
     """Return the calls that are counted, by name. Parts of a workload are counted apart, so that no sum hides one."""
     author = Author(seed=20240229)
     texts = [author.document(sections=1 + number % 6) for number in range(24)]
+    flat = flat_text(pa.array(texts, pa.large_string()))
     pages = {markup: [page(author, markup) for _ in range(3)] for markup in ("html", "markdown")}
     parsed = pychunk.parse(pages["markdown"], "markdown")
     one = pychunk.Placement(threads=1)
@@ -54,7 +59,7 @@ def workloads(folder: Path):
     add()
     index = pychunk.Index.open(folder / "000.idx", placement=one)
     return {
-        "splitting": lambda: pychunk.split_sentences(texts),
+        "splitting": lambda: native.split_texts(*flat, threads=1),
         "tokenizing: WordPiece": lambda: pychunk.tokenize(texts, VOCABULARY, threads=1),
         "tokenizing: o200k": lambda: pychunk.tokenize(texts, "o200k_base", threads=1),
         **{name: lambda name=name: segmenters[name](texts) for name in segmenters},
