@@ -115,6 +115,7 @@ def test_a_machine_that_cannot_count_skips(bench, monkeypatch, capsys) -> None:
     assert capsys.readouterr().out == "skipped: no valgrind on PATH\n" * 2
 
 
+@pytest.mark.slow
 def test_recorded_counts_are_of_the_workloads(tmp_path: Path) -> None:
     pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
     pytest.importorskip("bpe_openai", reason="needs bpe-openai: the extra vocabularies")
