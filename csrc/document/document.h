@@ -15,6 +15,7 @@
 #include "document/overlap_tail.h"
 #include "text/sentence_splitter.h"
 #include "tokens/length.h"
+#include "vectors/scaled_rows.h"
 #include "vectors/static_encoder.h"
 
 namespace pychunk {
@@ -127,6 +128,7 @@ class Document : private RowMaker {
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences();
   void check_given() const;
+  void take_vectors();
   void cut_at_pages();
   bool is_in_block(int64_t page_start) const;
   void find_borders(bool cohesion, Borders& out);
@@ -149,6 +151,7 @@ class Document : private RowMaker {
   Lengths lengths_[3];
   SharedWords shared_words_;
   RowWindow vectors_;
+  ScaledRows scaled_;  // the rows that the caller passed
   std::vector<float> affinities_, summary_;
   Borders borders_, text_borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false;

@@ -92,6 +92,97 @@ float dot(const float* a, const float* b, size_t dim) {
   return sum_of_tree(partial);
 }
 
+// The number of rows that are read together. The sums of one row wait for each other, those of several rows do not.
+constexpr size_t kTogether = 4;
+
+// Sets out[i] = dot(scales[i] * rows[i], v) for kTogether rows, `stride` numbers apart, or
+// with kSquares dot(rows[i], rows[i]). A scaled number is rounded, as if it were stored.
+template <bool kSquares>
+inline void dot_together(const float* rows, size_t stride, size_t dim, const float* scales, const float* v,
+                         float* out) {
+  constexpr size_t kRegisters = kTree / kLanes;
+  F32 partial[kTogether][kRegisters] = {};
+  const auto step = [&](const float* x, size_t apart, const float* y) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRegisters; ++r) {
+      F32 w = {};
+      if constexpr (!kSquares) memcpy(&w, y + r * kLanes, sizeof(w));
+#pragma GCC unroll 4
+      for (size_t i = 0; i < kTogether; ++i) {
+        F32 u;
+        memcpy(&u, x + i * apart + r * kLanes, sizeof(u));
+        if constexpr (kSquares)
+          partial[i][r] += u * u;
+        else
+          partial[i][r] += u * scales[i] * w;
+      }
+    }
+  };
+  size_t j = 0;
+  for (; j + kTree <= dim; j += kTree) step(rows + j, stride, v + (kSquares ? 0 : j));
+  if (j < dim) {
+    float x[kTogether][kTree] = {}, y[kTree] = {};
+    for (size_t i = 0; i < kTogether; ++i) memcpy(x[i], rows + i * stride + j, (dim - j) * sizeof(float));
+    if constexpr (!kSquares) memcpy(y, v + j, (dim - j) * sizeof(float));
+    step(x[0], kTree, y);
+  }
+  // Unrolled, or else g++ keeps the sums in memory.
+#pragma GCC unroll 4
+  for (size_t i = 0; i < kTogether; ++i) out[i] = sum_of_tree(partial[i]);
+}
+
+template <bool kSquares>
+inline void dot_each(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
+                     float* out) {
+  size_t i = 0;
+  for (; i + kTogether <= n; i += kTogether)
+    dot_together<kSquares>(rows + i * stride, stride, dim, scales + (kSquares ? 0 : i), v, out + i);
+  for (; i < n; ++i) {
+    // The last rows are read with themselves, because there is no other row to read.
+    const float scale[kTogether] = {kSquares ? 1.0f : scales[i]};
+    float found[kTogether];
+    dot_together<kSquares>(rows + i * stride, 0, dim, scale, v, found);
+    out[i] = found[0];
+  }
+}
+
+// Sets out[i] = dot(rows[i], rows[i]) for rows that are `stride` numbers apart.
+void square_rows(const float* rows, size_t stride, size_t n, size_t dim, float* out) {
+  const float one = 1.0f;
+  dot_each<true>(rows, stride, n, dim, &one, &one, out);
+}
+
+// Sets out[i] = dot(scales[i] * rows[i], v).
+void dot_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
+                     float* out) {
+  dot_each<false>(rows, stride, n, dim, scales, v, out);
+}
+
+// Adds scales[i] * rows[i] to sum, in the order of i.
+void add_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, float* sum) {
+  size_t i = 0;
+  for (; i + kTogether <= n; i += kTogether) {
+    const float* const x = rows + i * stride;
+    const float* const scale = scales + i;
+    size_t j = 0;
+    for (; j + kLanes <= dim; j += kLanes) {
+      F32 total;
+      memcpy(&total, sum + j, sizeof(total));
+#pragma GCC unroll 4
+      for (size_t k = 0; k < kTogether; ++k) {
+        F32 u;
+        memcpy(&u, x + k * stride + j, sizeof(u));
+        total += scale[k] * u;
+      }
+      memcpy(sum + j, &total, sizeof(total));
+    }
+    for (; j < dim; ++j)
+      for (size_t k = 0; k < kTogether; ++k) sum[j] += scale[k] * x[k * stride + j];
+  }
+  for (; i < n; ++i)
+    for (size_t j = 0; j < dim; ++j) sum[j] += scales[i] * rows[i * stride + j];
+}
+
 // Sets sum = a + b, products[0] = dot(sum, sum) and products[1] = dot(sum, other). It reads three rows and writes one.
 // Separate loops would read six and write one.
 void sum_and_products(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products) {
