@@ -42,7 +42,6 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .unit_from_sums = unit_from_sums,
       .pack_row = pack_row,
       .dot = dot,
-      .square_rows = square_rows,
       .dot_scaled_rows = dot_scaled_rows,
       .add_scaled_rows = add_scaled_rows,
       .sum_and_products = sum_and_products,

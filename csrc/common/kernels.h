@@ -88,9 +88,7 @@ struct Kernels {
   void (*pack_row)(const float* row, size_t size, int8_t* out);
   // Returns a . b, computed as a fixed tree of partial sums.
   float (*dot)(const float* a, const float* b, size_t dim);
-  // Sets out[i] = rows[i] . rows[i], or out[i] = (scales[i] * rows[i]) . v, by the same tree. Rows are `stride` numbers
-  // apart.
-  void (*square_rows)(const float* rows, size_t stride, size_t n, size_t dim, float* out);
+  // Sets out[i] = (scales[i] * rows[i]) . v, by the same tree. Rows are `stride` numbers apart.
   void (*dot_scaled_rows)(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
                           float* out);
   // Adds scales[i] * rows[i] to sum, in the order of i.

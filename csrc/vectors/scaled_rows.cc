@@ -49,16 +49,15 @@ const float* RawRows::get(int64_t begin, int64_t end, float* room, size_t& apart
 bool ScaledRows::find_scales(const float* rows, size_t apart, int64_t begin, int64_t end, int64_t& bad) {
   const auto dim = static_cast<size_t>(raw_.cols);
   float* const scales = scales_.data() + begin;
-  kernels().square_rows(rows, apart, static_cast<size_t>(end - begin), dim, scales);
   for (int64_t i = 0; i < end - begin; ++i) {
-    const float squares = scales[i];
+    const float* const row = rows + static_cast<size_t>(i) * apart;
+    const float squares = kernels().dot(row, row, dim);
     if (pychunk::is_plain(squares)) {
       scales[i] = unit_scale(static_cast<double>(squares));
       continue;
     }
-    const std::span<const float> row(rows + static_cast<size_t>(i) * apart, dim);
-    if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) return bad = begin + i, false;
-    plain_ &= std::all_of(row.begin(), row.end(), [](float x) { return x == 0.0f; });
+    if (!std::all_of(row, row + dim, [](float x) { return std::isfinite(x); })) return bad = begin + i, false;
+    plain_ &= std::all_of(row, row + dim, [](float x) { return x == 0.0f; });
     scales[i] = 1.0f;
   }
   return true;

@@ -92,74 +92,39 @@ float dot(const float* a, const float* b, size_t dim) {
   return sum_of_tree(partial);
 }
 
-// The number of rows that are read together. The sums of one row wait for each other, those of several rows do not.
-constexpr size_t kTogether = 4;
-
-// Sets out[i] = dot(scales[i] * rows[i], v) for kTogether rows, `stride` numbers apart, or
-// with kSquares dot(rows[i], rows[i]). A scaled number is rounded, as if it were stored.
-template <bool kSquares>
-inline void dot_together(const float* rows, size_t stride, size_t dim, const float* scales, const float* v,
-                         float* out) {
-  constexpr size_t kRegisters = kTree / kLanes;
-  F32 partial[kTogether][kRegisters] = {};
-  const auto step = [&](const float* x, size_t apart, const float* y) {
-#pragma GCC unroll 8
-    for (size_t r = 0; r < kRegisters; ++r) {
-      F32 w = {};
-      if constexpr (!kSquares) memcpy(&w, y + r * kLanes, sizeof(w));
-#pragma GCC unroll 4
-      for (size_t i = 0; i < kTogether; ++i) {
-        F32 u;
-        memcpy(&u, x + i * apart + r * kLanes, sizeof(u));
-        if constexpr (kSquares)
-          partial[i][r] += u * u;
-        else
-          partial[i][r] += u * scales[i] * w;
-      }
-    }
-  };
-  size_t j = 0;
-  for (; j + kTree <= dim; j += kTree) step(rows + j, stride, v + (kSquares ? 0 : j));
-  if (j < dim) {
-    float x[kTogether][kTree] = {}, y[kTree] = {};
-    for (size_t i = 0; i < kTogether; ++i) memcpy(x[i], rows + i * stride + j, (dim - j) * sizeof(float));
-    if constexpr (!kSquares) memcpy(y, v + j, (dim - j) * sizeof(float));
-    step(x[0], kTree, y);
-  }
-  // Unrolled, or else g++ keeps the sums in memory.
-#pragma GCC unroll 4
-  for (size_t i = 0; i < kTogether; ++i) out[i] = sum_of_tree(partial[i]);
-}
-
-template <bool kSquares>
-inline void dot_each(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
-                     float* out) {
-  size_t i = 0;
-  for (; i + kTogether <= n; i += kTogether)
-    dot_together<kSquares>(rows + i * stride, stride, dim, scales + (kSquares ? 0 : i), v, out + i);
-  for (; i < n; ++i) {
-    // The last rows are read with themselves, because there is no other row to read.
-    const float scale[kTogether] = {kSquares ? 1.0f : scales[i]};
-    float found[kTogether];
-    dot_together<kSquares>(rows + i * stride, 0, dim, scale, v, found);
-    out[i] = found[0];
-  }
-}
-
-// Sets out[i] = dot(rows[i], rows[i]) for rows that are `stride` numbers apart.
-void square_rows(const float* rows, size_t stride, size_t n, size_t dim, float* out) {
-  const float one = 1.0f;
-  dot_each<true>(rows, stride, n, dim, &one, &one, out);
-}
-
-// Sets out[i] = dot(scales[i] * rows[i], v).
+// Sets out[i] = dot(scales[i] * rows[i], v) for rows that are `stride` numbers apart. A scaled number is rounded, as if
+// it were stored. Rows are read one after the other: four at once took three times as long.
 void dot_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
                      float* out) {
-  dot_each<false>(rows, stride, n, dim, scales, v, out);
+  constexpr size_t kRegisters = kTree / kLanes;
+  for (size_t k = 0; k < n; ++k) {
+    F32 partial[kRegisters] = {};
+    const float scale = scales[k];
+    const auto step = [&](const float* x, const float* y) {
+#pragma GCC unroll 8
+      for (size_t r = 0; r < kRegisters; ++r) {
+        F32 u, w;
+        memcpy(&u, x + r * kLanes, sizeof(u));
+        memcpy(&w, y + r * kLanes, sizeof(w));
+        partial[r] += u * scale * w;
+      }
+    };
+    const float* const row = rows + k * stride;
+    size_t j = 0;
+    for (; j + kTree <= dim; j += kTree) step(row + j, v + j);
+    if (j < dim) {
+      float x[kTree] = {}, y[kTree] = {};
+      memcpy(x, row + j, (dim - j) * sizeof(float));
+      memcpy(y, v + j, (dim - j) * sizeof(float));
+      step(x, y);
+    }
+    out[k] = sum_of_tree(partial);
+  }
 }
 
 // Adds scales[i] * rows[i] to sum, in the order of i.
 void add_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, float* sum) {
+  constexpr size_t kTogether = 4;  // one load and one store of the sum for so many rows
   size_t i = 0;
   for (; i + kTogether <= n; i += kTogether) {
     const float* const x = rows + i * stride;
