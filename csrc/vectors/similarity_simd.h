@@ -69,6 +69,20 @@ inline float sum_of_tree(F32* partial) {
   return sum_of(partial[0]);
 }
 
+// Returns register r of the last n < kTree numbers of a row, followed by zeros. A copy to a padded array takes longer:
+// the processor waits until what it stored in parts can be loaded as a whole.
+inline F32 last_of(const float* x, size_t n, size_t r) {
+  const size_t first = r * kLanes, count = n <= first ? 0 : n - first < kLanes ? n - first : kLanes;
+#if defined(__AVX512BW__)
+  return reinterpret_cast<F32>(
+      _mm512_maskz_loadu_ps(static_cast<__mmask16>((uint32_t{1} << count) - 1), x + (count == 0 ? 0 : first)));
+#else
+  F32 out = {};
+  for (size_t i = 0; i < count; ++i) out[i] = x[first + i];
+  return out;
+#endif
+}
+
 float dot(const float* a, const float* b, size_t dim) {
   constexpr size_t kRegisters = kTree / kLanes;
   F32 partial[kRegisters] = {};
@@ -84,10 +98,8 @@ float dot(const float* a, const float* b, size_t dim) {
   size_t i = 0;
   for (; i + kTree <= dim; i += kTree) step(a + i, b + i);
   if (i < dim) {
-    float x[kTree] = {}, y[kTree] = {};
-    memcpy(x, a + i, (dim - i) * sizeof(float));
-    memcpy(y, b + i, (dim - i) * sizeof(float));
-    step(x, y);
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRegisters; ++r) partial[r] += last_of(a + i, dim - i, r) * last_of(b + i, dim - i, r);
   }
   return sum_of_tree(partial);
 }
@@ -113,10 +125,9 @@ void dot_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, con
     size_t j = 0;
     for (; j + kTree <= dim; j += kTree) step(row + j, v + j);
     if (j < dim) {
-      float x[kTree] = {}, y[kTree] = {};
-      memcpy(x, row + j, (dim - j) * sizeof(float));
-      memcpy(y, v + j, (dim - j) * sizeof(float));
-      step(x, y);
+#pragma GCC unroll 8
+      for (size_t r = 0; r < kRegisters; ++r)
+        partial[r] += last_of(row + j, dim - j, r) * scale * last_of(v + j, dim - j, r);
     }
     out[k] = sum_of_tree(partial);
   }
@@ -141,8 +152,11 @@ void add_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, con
       }
       memcpy(sum + j, &total, sizeof(total));
     }
-    for (; j < dim; ++j)
-      for (size_t k = 0; k < kTogether; ++k) sum[j] += scale[k] * x[k * stride + j];
+    for (; j < dim; ++j) {
+      float total = sum[j];
+      for (size_t k = 0; k < kTogether; ++k) total += scale[k] * x[k * stride + j];
+      sum[j] = total;
+    }
   }
   for (; i < n; ++i)
     for (size_t j = 0; j < dim; ++j) sum[j] += scales[i] * rows[i * stride + j];
