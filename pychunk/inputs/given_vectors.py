@@ -24,11 +24,13 @@ class GivenVectors(Ragged):
 
     Attributes:
         pieces: Arrays float32[n, d] or float16[n, d] of any strides: one for all documents, or one for each.
-        first: The number of the first document, and the number of its first vector in ``pieces``.
+        borders: The offsets of all documents in ``pieces``, by which errors name a document.
+        first: The number of the first of these documents.
         unit: The values, after the first access. Slices of one array share them.
     """
 
     pieces: list[Array]
+    borders: npt.NDArray[np.int64]
     first: int
     unit: list[npt.NDArray[np.float32]]
 
@@ -36,7 +38,7 @@ class GivenVectors(Ragged):
     def of_pieces(cls, pieces: Sequence[Array], offsets: npt.NDArray[np.int64]) -> GivenVectors:
         """Return the vectors of documents, one array for each, or one array for all of them."""
         out = cls(pieces[0], offsets)
-        out.pieces, out.first, out.unit = list(pieces), 0, []
+        out.pieces, out.borders, out.first, out.unit = list(pieces), offsets, 0, []
         return out
 
     @property
@@ -48,18 +50,17 @@ class GivenVectors(Ragged):
         """
         if not self.unit:
             matrix = self.pieces[0] if len(self.pieces) == 1 else np.concatenate(self.pieces)
-            self.unit.append(unit_rows(matrix, self.offsets, self.first))
+            self.unit.append(unit_rows(matrix, self.borders, self.first))
         return self.unit[0]
 
     def rows(self, begin: int, end: int) -> GivenVectors:
         """Return the vectors of documents [begin, end), in the same memory."""
         if len(self.pieces) == 1:
             out = GivenVectors(self.pieces[0], self.offsets[begin : end + 1])
-            out.pieces, out.unit = self.pieces, self.unit
-        else:
-            out = GivenVectors.of_pieces(
-                self.pieces[begin:end] or [self.pieces[0][:0]], self.offsets[begin : end + 1] - self.offsets[begin]
-            )
+            out.pieces, out.borders, out.first, out.unit = self.pieces, self.borders, self.first, self.unit
+            return out
+        offsets = self.offsets[begin : end + 1] - self.offsets[begin]
+        out = GivenVectors.of_pieces(self.pieces[begin:end] or [self.pieces[0][:0]], offsets)
         out.first = self.first + begin
         return out
 

@@ -148,6 +148,15 @@ def test_the_first_vector_that_is_not_finite_is_named(bad: float, method: str, p
         pychunk.segment(TEXTS, method, **options, columns={"sentence_vectors": given})
 
 
+def test_slices_name_the_document_of_the_batch() -> None:
+    vectors = vectors_of(24)
+    vectors[305, 5] = np.nan
+    for given in (vectors, np.split(vectors, np.cumsum(LENGTHS)[:-1])):
+        rows = sentence_matrix(given, offsets_of(LENGTHS)).rows(2, 5).rows(2, 3)
+        with pytest.raises(ValueError, match=r"sentence 1 of document 4 has nan"):
+            rows.values  # noqa: B018
+
+
 def test_instruction_sets_agree() -> None:
     vectors = {
         dtype.__name__: [native.cuts(request_of(vectors_of(100, dtype), plan)) for plan in PLANS.values()]
