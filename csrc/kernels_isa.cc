@@ -42,6 +42,8 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .unit_from_sums = unit_from_sums,
       .pack_row = pack_row,
       .dot = dot,
+      .dot_scaled_rows = dot_scaled_rows,
+      .add_scaled_rows = add_scaled_rows,
       .sum_and_products = sum_and_products,
       .dot_rows = dot_rows,
       .add_scaled = add_scaled,

@@ -414,6 +414,7 @@ class Arguments:
 def thresholds(
     plan: Any, scores: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], threads: int = 1
 ) -> npt.NDArray[np.float64]: ...
+def span_pairs(rows: list[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None: ...
 def bytes_of_characters(
     text: npt.NDArray[np.uint8],
     offsets: npt.NDArray[np.int64],

@@ -73,7 +73,8 @@ def segment(
               spans.
             - ``sentence_vectors``: A vector for each sentence of ``sentence_spans``, or else of
               :func:`split_sentences`. Pass float[n, d] for the n sentences of all documents, or a list with one array
-              for each document. The vectors are scaled to unit length.
+              for each document. The vectors are scaled to unit length. Those in float32 or float16 are not copied.
+            - ``token_counts``: The number of tokens of each sentence, as ``tokenizer`` counts them.
             - ``page_starts``: The position of the first character of each page; adds the columns ``page`` and
               ``page_end``.
             - ``blocks``: Headings, list items, tables and other blocks as (kind, level, start, end), by which

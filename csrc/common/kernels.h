@@ -88,6 +88,11 @@ struct Kernels {
   void (*pack_row)(const float* row, size_t size, float factor, int8_t* out);
   // Returns a . b, computed as a fixed tree of partial sums.
   float (*dot)(const float* a, const float* b, size_t dim);
+  // Sets out[i] = (scales[i] * rows[i]) . v, by the same tree. Rows are `stride` numbers apart.
+  void (*dot_scaled_rows)(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
+                          float* out);
+  // Adds scales[i] * rows[i] to sum, in the order of i.
+  void (*add_scaled_rows)(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, float* sum);
   // Sets sum = a + b, products[0] = sum . sum and products[1] = sum . other, by the same tree.
   void (*sum_and_products)(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products);
   // Sets out[i] = rows[i] . v.

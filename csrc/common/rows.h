@@ -99,6 +99,8 @@ class RowWindow {
   int64_t rows_ = 0, cols_ = 0, first_ = 0, last_ = 0;
 };
 
+class ScaledRows;
+
 // The rows of a matrix, which is in memory or which a RowMaker makes part by part.
 class Rows {
  public:
@@ -113,6 +115,7 @@ class Rows {
   }
 
   int64_t rows, cols;
+  ScaledRows* scaled = nullptr;  // the caller's rows, if the maker reads those (vectors/scaled_rows.h)
 
  private:
   const float* all_ = nullptr;

@@ -45,8 +45,8 @@ void Document::open(const Inputs& inputs, int64_t i) {
   if (inputs.page_starts.size() > 0) cut_at_pages();
   blocks_of_sentences(text_, starts(), blocks_, block_of_);
   find_removed(text_, starts(), inputs.layout.removed_of(i), removed_);
-  vectors_.begin(sentences(), inputs.table.cols);
   check_given();
+  take_vectors();
   // tokenize() appends the end of the text for a moment, and lengths() keeps spans of the starts.
   sentences_.starts.reserve(sentences_.starts.size() + 1);
   if (inputs.kept != nullptr) find_kept();
@@ -76,8 +76,22 @@ void Document::check_given() const {
                 ", its number of sentences; got ", listed(first));
 }
 
+// Check the vectors that the caller passed, even if nothing reads them.
+void Document::take_vectors() {
+  const std::span<const RawRows> raw = inputs_->vectors.raw;
+  vectors_.begin(sentences(), raw.empty() ? inputs_->table.cols : inputs_->dim());
+  if (raw.empty()) return;
+  const auto at = static_cast<size_t>(row_);
+  const Plan& plan = *inputs_->plan;
+  const bool sums = plan.method->summaries && !inputs_->cuts.given() && is_summed(plan.summary);
+  const int64_t bad = scaled_.open(raw[at], sums);
+  PYCHUNK_CHECK(bad < 0, "sentence_vectors must be finite in float32; sentence ", bad, " of document ", name(),
+                " is not: remove infinity and NaN");
+}
+
 void Document::close() {
   if (inputs_->kept != nullptr) keep();
+  scaled_.close();
   for (Lengths& lengths : lengths_) forget_if_huge(lengths.low, lengths.high);
   counted_.reset();
   forget_if_huge(sentences_.starts, sentences_.flags, ids_, token_offsets_, token_counts_, counts_, page_starts_,
@@ -417,6 +431,11 @@ Rows Document::table_vectors() {
 }
 
 Rows Document::vectors() {
+  if (!inputs_->vectors.raw.empty()) {
+    Rows rows(sentences(), inputs_->dim(), vectors_, scaled_);
+    rows.scaled = &scaled_;
+    return rows;
+  }
   if (inputs_->vectors.given()) return inputs_->vectors[row_];
   tokenize();
   if (inputs_->kept == nullptr) return {sentences(), inputs_->table.cols, vectors_, *this};

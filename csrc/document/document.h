@@ -16,6 +16,7 @@
 #include "document/overlap_tail.h"
 #include "text/sentence_splitter.h"
 #include "tokens/length.h"
+#include "vectors/scaled_rows.h"
 #include "vectors/static_encoder.h"
 
 namespace pychunk {
@@ -134,6 +135,7 @@ class Document : private RowMaker {
   void make_rows(int64_t begin, int64_t end, float* out) override;  // by the static encoder
   void take_sentences();
   void check_given() const;
+  void take_vectors();
   void cut_at_pages();
   bool is_in_block(int64_t page_start) const;
   void find_borders(bool cohesion, Borders& out);
@@ -157,6 +159,7 @@ class Document : private RowMaker {
   SharedWords shared_words_;
   RowWindow vectors_;
   std::vector<RowRun> kept_runs_;  // sentences that Inputs::kept holds
+  ScaledRows scaled_;  // the rows that the caller passed
   std::vector<float> affinities_, summary_;
   Borders borders_, text_borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false, has_vectors_ = false;

@@ -9,17 +9,20 @@
 #include "tokens/token_counter.h"
 #include "tokens/wordpiece.h"
 #include "vectors/nsp_head.h"
+#include "vectors/scaled_rows.h"
 
 namespace pychunk {
 
 struct TopicHead;
 struct KeptSentences;
 
-// The rows of a matrix, grouped by document.
+// The rows of a matrix, grouped by document. If `rows` has no data, `raw` has the rows of each document as the caller
+// has them, and `rows` has only their number and dimension.
 struct RaggedRows {
   Matrix<const float> rows;
   std::span<const int64_t> offsets;
-  bool given() const { return rows.data != nullptr; }
+  std::span<const RawRows> raw;
+  bool given() const { return rows.data != nullptr || rows.cols > 0; }
   int64_t count(int64_t i) const { return offsets[i + 1] - offsets[i]; }
   Matrix<const float> operator[](int64_t i) const { return rows.slice(offsets[i], offsets[i + 1]); }
 };

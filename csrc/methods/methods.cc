@@ -66,7 +66,7 @@ void pic(const Plan& plan, Document& document, Grouping& out) {
   thread_local std::vector<int32_t> took;
   took.clear();
   if (summary == nullptr) {
-    const uint64_t seed = hash128(document.text(), 0).low;
+    const uint64_t seed = is_drawn(plan.summary) ? hash128(document.text(), 0).low : 0;
     summary_vector(plan.summary, vectors, document.all_flags(), seed, made, took);
     summary = made.data();
   }

@@ -168,9 +168,49 @@ class Arguments {
   void rows(const py::object& owner, const char* attribute, const char* name, RaggedRows& out) {
     const py::object value = owner.attr(attribute);
     if (value.is_none()) return;
-    out = {matrix(array<float>(value, "values"), name), view(array<int64_t>(value, "offsets"))};
+    const auto offsets = view(array<int64_t>(value, "offsets"));
+    if (py::hasattr(value, "pieces")) {
+      take_raw(value.attr("pieces"), offsets, out);
+    } else {
+      out = {matrix(array<float>(value, "values"), name), offsets, {}};
+    }
     check_offsets(out.offsets, out.rows.rows, name);
     one_each(static_cast<int64_t>(out.offsets.size()) - 1, name);
+  }
+
+  // Take rows as the caller has them: one array for all documents, or one for each (pychunk/inputs/given_vectors.py).
+  void take_raw(const py::list& pieces, std::span<const int64_t> offsets, RaggedRows& out) {
+    std::vector<RawRows> all;
+    for (const py::handle piece : pieces) {
+      const auto array = py::cast<py::array>(piece);
+      PYCHUNK_CHECK(array.ndim() == 2 && array.dtype().kind() == 'f' && array.itemsize() <= 4,
+                    "pieces must be float32[n, d] or float16[n, d], got ", array.ndim(), " dimensions of ",
+                    array.itemsize(), " bytes");
+      kept_.push_back(array);
+      all.push_back({static_cast<const char*>(array.data()), array.shape(0), array.shape(1), array.strides(0),
+                     array.strides(1), array.itemsize() == 2});
+      out.rows.rows += array.shape(0);
+      if (array.shape(0) > 0 || out.rows.cols == 0) out.rows.cols = array.shape(1);
+    }
+    out.offsets = offsets;
+    if (all.size() == 1) {
+      check_offsets(offsets, out.rows.rows, "sentence_vectors");
+      const RawRows whole = all.front();
+      all.clear();
+      for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+        RawRows& own = all.emplace_back(whole);
+        own.data += offsets[i] * whole.row_stride, own.rows = offsets[i + 1] - offsets[i];
+      }
+    }
+    PYCHUNK_CHECK(all.size() + 1 == offsets.size(), "sentence_vectors must be one array, or one for each of ",
+                  offsets.size() - 1, " documents, got ", all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      PYCHUNK_CHECK(all[i].rows == offsets[i + 1] - offsets[i] && (all[i].rows == 0 || all[i].cols == out.rows.cols),
+                    "the array of document ", i, " must be float[", offsets[i + 1] - offsets[i], ", ", out.rows.cols,
+                    "], got ", all[i].rows, " rows of ", all[i].cols);
+    }
+    raw_ = std::move(all);
+    out.raw = raw_;
   }
 
   void text(const py::object& value, const char* name, Texts& out) {
@@ -313,6 +353,7 @@ class Arguments {
   py::object features_, cuts_;
   std::vector<py::object> kept_;
   Plan plan_;
+  std::vector<RawRows> raw_;
   Inputs in_;
 };
 
@@ -416,6 +457,28 @@ py::dict traits() {
   return out;
 }
 
+// Read lists of pairs of Python. It runs no code of the caller's, so the lists cannot change meanwhile.
+py::object span_pairs(const py::list& rows) {
+  const auto is_list = [](PyObject* value) { return PyList_CheckExact(value) || PyTuple_CheckExact(value); };
+  std::vector<int64_t> numbers, offsets{0};
+  for (const py::handle row : rows) {
+    if (!PyList_Check(row.ptr())) return py::none();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(row.ptr()); ++i) {
+      PyObject* const pair = PyList_GET_ITEM(row.ptr(), i);
+      if (!is_list(pair) || PySequence_Fast_GET_SIZE(pair) != 2) return py::none();
+      for (Py_ssize_t side = 0; side < 2; ++side) {
+        PyObject* const number = PySequence_Fast_GET_ITEM(pair, side);
+        if (!PyLong_CheckExact(number)) return py::none();
+        int overflow = 0;
+        numbers.push_back(PyLong_AsLongLongAndOverflow(number, &overflow));
+        if (overflow != 0) return py::none();
+      }
+    }
+    offsets.push_back(static_cast<int64_t>(numbers.size() / 2));
+  }
+  return py::make_tuple(array(std::move(numbers)), array(std::move(offsets)));
+}
+
 }  // namespace
 
 void bind_segment(py::module_& m) {
@@ -493,6 +556,9 @@ void bind_segment(py::module_& m) {
       py::arg("arguments"),
       "Return (first int64[m], offsets int64[k + 1], level uint8[m], tied uint8[n]) of k documents: their m sections, "
       "and whether each of their n sentences is kept together with the one before.");
+  m.def("span_pairs", &span_pairs, py::arg("rows"),
+        "Return (numbers int64[2 n], offsets int64[k + 1]) of k lists of pairs of whole numbers, or None if there is "
+        "anything else in them.");
   m.def(
       "bytes_of_characters",
       [](const Array<uint8_t>& text, const Array<int64_t>& offsets, const Array<int64_t>& values,

@@ -8,6 +8,7 @@
 #include "common/interrupt.h"
 #include "common/parallel.h"
 #include "text/sentence_splitter.h"
+#include "vectors/scaled_rows.h"
 
 namespace pychunk {
 namespace {
@@ -24,6 +25,10 @@ uint64_t next_random(uint64_t& state) {
 void sum_rows(const Rows& vectors, int64_t begin, int64_t end, std::vector<float>& out) {
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(vectors.cols);
+  if (end - begin == vectors.rows && vectors.scaled != nullptr && !vectors.scaled->sum().empty()) {
+    out.assign(vectors.scaled->sum().begin(), vectors.scaled->sum().end());
+    return;
+  }
   thread_local std::vector<float> partial;
   out.assign(dim, 0.0f);
   for (int64_t first = begin; first < end; first += kSumRows) {
@@ -137,6 +142,7 @@ void UnitSums::write(int threads, float* out) const {
 }
 
 void cosines_to(const Rows& vectors, const float* v, float* out) {
+  if (vectors.scaled != nullptr && vectors.scaled->is_plain()) return vectors.scaled->cosines(v, out);
   for (int64_t begin = 0; begin < vectors.rows; begin += RowWindow::kAhead) {
     checkpoint();
     const Matrix<const float> part = vectors.get(begin, std::min(begin + RowWindow::kAhead, vectors.rows));

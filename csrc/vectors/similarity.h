@@ -54,6 +54,15 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
 // Sets out[i] = e_i . v.
 void cosines_to(const Rows& vectors, const float* v, float* out);
 
+// Returns whether a summary begins with the sum of all vectors.
+inline bool is_summed(SummarySource source) {
+  return source == SummarySource::kMean || source == SummarySource::kExtractive;
+}
+// Returns whether the seed decides on a summary.
+inline bool is_drawn(SummarySource source) {
+  return source == SummarySource::kSentence || source == SummarySource::kRandom;
+}
+
 // Computes the summary vector of a document from its own sentence vectors. It has dim values.
 // - mean: the unit-length sum of all sentences.
 // - lead: the unit-length sum of the sentences of the first paragraph (flags: SentenceFlag).

@@ -52,7 +52,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -112,6 +112,7 @@ __all__ = [
     "scan",
     "scan_top",
     "segment",
+    "span_pairs",
     "span_vectors",
     "split",
     "split_texts",
@@ -286,8 +287,24 @@ def fallback_share(encoder: TokenTable, text: npt.NDArray[np.uint8]) -> float:
 
 def segment(request: Request) -> dict[str, Any]:
     """Return the columns of a batch's chunk table by name. ``text`` and ``chunk_id`` are flat bytes."""
-    columns: dict[str, Any] = _core.segment(_arguments(request))
+    columns: dict[str, Any] = _run(_core.segment, request)
     return columns
+
+
+def _run(call: Callable[..., Any], request: Request, *more: Any) -> Any:
+    """Return what a function of the core returns for a request.
+
+    Raises:
+        ValueError: The core rejects the request. Vectors are checked first, so that of several errors the same one is
+            raised on any number of threads.
+    """
+    try:
+        return call(_arguments(request), *more)
+    except ValueError as error:
+        rejected = error
+    if request.features.vectors is not None:
+        request.features.vectors.values  # noqa: B018 - reading the vectors checks them
+    raise rejected
 
 
 def cuts(request: Request, *, held: bool = False) -> Cuts:
@@ -296,7 +313,7 @@ def cuts(request: Request, *, held: bool = False) -> Cuts:
     With ``held``, scores of pairs are those that the method compares with its threshold. They differ from the other
     scores if the method's ``window`` is more than one sentence.
     """
-    found = _core.cuts(_arguments(request), held)
+    found = _run(_core.cuts, request, held)
     score = Ragged(found["score"], found["score_offsets"]) if "score" in found else None
     return Cuts(found["first"], found["offsets"], found.get("relevance"), score, found["pairs"], found["reason"])
 
@@ -316,7 +333,8 @@ def work() -> tuple[int, int]:
 
 def adjacent_sums(request: Request) -> tuple[int, int]:
     """Return (sum, count) of the scores of neighbouring sentences in a batch. The sum is in units of 2**-32."""
-    return _core.adjacent_sums(_arguments(request))
+    sums: tuple[int, int] = _run(_core.adjacent_sums, request)
+    return sums
 
 
 def thresholds(plan: Plan, scores: Ragged, *, threads: int) -> npt.NDArray[np.float64]:
@@ -537,6 +555,14 @@ def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArra
     """
     given: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in page.items()}
     return _core.noise_sums(**given, **model)
+
+
+def span_pairs(rows: Sequence[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """Return the numbers of lists of pairs, int64[2 n], and the offsets of each list's pairs, int64[k + 1].
+
+    Return None if the rows hold anything but lists of pairs of whole numbers.
+    """
+    return _core.span_pairs(list(rows))
 
 
 def bytes_of_characters(

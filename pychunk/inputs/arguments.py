@@ -60,8 +60,8 @@ class DocumentArguments:
             return NOTHING
         if texts.source is not None:
             said = wanted_columns(method.wants, texts.source.column_names, said)
-        call = Call(method, texts, said, split)
         parts: dict[str, Any] = {}
+        call = Call(method, texts, said, split, parts=parts)
         characters: dict[str, str] = {}
         for column in DOCUMENT_COLUMNS:
             name = column.name

@@ -15,7 +15,7 @@ import numpy as np
 from .._engine.data.cuts import Cuts
 from .._engine.data.ragged import Ragged
 from .block_inputs import blocks_of, removed_of
-from .span_inputs import matrices, ragged_spans, ragged_starts, sentence_matrix
+from .span_inputs import matrices, ragged_counts, ragged_spans, ragged_starts, sentence_matrix
 from .summary_inputs import unit_or_text
 from .value_columns import column_of, only_column, package_of
 
@@ -36,6 +36,7 @@ class DocumentColumns(TypedDict, total=False):
     titles: Any
     sentence_spans: Any
     sentence_vectors: Any
+    token_counts: Any
     page_starts: Any
     blocks: Any
     removed: Any
@@ -52,6 +53,7 @@ class Call:
         said: The caller's arguments by keyword.
         split: A function that returns the sentences of texts and their flags.
         names: For each keyword, its name in errors, which includes the column that it names.
+        parts: The features made of the arguments before this one.
     """
 
     method: Method
@@ -59,6 +61,7 @@ class Call:
     said: Mapping[str, Any]
     split: Callable[[TextBatch], tuple[Ragged, Ragged]]
     names: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,8 @@ def _summaries(name: str) -> Callable[[Any, Call], dict[str, Any]]:
 
 
 def _vectors(values: Any, call: Call) -> dict[str, Any]:
-    spans = call.said.get("sentence_spans")
-    if spans is not None:
-        return {"vectors": sentence_matrix(values, ragged_spans(spans, call.texts.lengths).offsets)}
+    if (given := call.parts.get("sentences")) is not None:
+        return {"vectors": sentence_matrix(values, given.offsets)}
     sentences, flags = call.split(call.texts)  # gives the number of vectors of each document
     return {"sentences": sentences, "flags": flags, "vectors": sentence_matrix(values, sentences.offsets)}
 
@@ -146,6 +148,12 @@ DOCUMENT_COLUMNS = (
     ),
     DocumentColumn(
         "sentence_vectors", "for each document float[n, d], a vector for each sentence", _vectors, of_column=matrices
+    ),
+    DocumentColumn(
+        "token_counts",
+        "for each document the number of tokens of each sentence",
+        lambda values, call: {"token_counts": ragged_counts(values, len(call.texts))},
+        of_column=_lists,
     ),
     DocumentColumn(
         "page_starts",

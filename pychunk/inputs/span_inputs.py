@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from .._engine import native
 from .._engine.data.ragged import Ragged, offsets_of
 from .._util.counting import counted
+from .given_vectors import NATIVE, GivenVectors, as_floats, unit_rows
 
 IntArray = npt.NDArray[np.int64]
 
@@ -27,6 +28,20 @@ def ragged_starts(values: Any, documents: int, name: str) -> Ragged:
     return _joined([_whole(row, name, document).reshape(-1) for document, row in enumerate(rows)])
 
 
+def ragged_counts(values: Any, documents: int) -> Ragged:
+    """Return one list of numbers of tokens for each document, as :func:`ragged_starts` does.
+
+    Raises:
+        ValueError: A number is less than 0, or see :func:`ragged_starts`.
+    """
+    counts = ragged_starts(values, documents, "token_counts")
+    if len(counts.values) and counts.values.min() < 0:
+        bad = int(np.flatnonzero(counts.values < 0)[0])
+        row = int(np.searchsorted(counts.offsets, bad, side="right")) - 1
+        raise ValueError(f"token_counts of document {row} must be 0 or more; got {counts.values[bad]}")
+    return counts
+
+
 def _whole(row: Any, name: str, document: int) -> IntArray:
     """Return the whole numbers of one document.
 
@@ -37,9 +52,8 @@ def _whole(row: Any, name: str, document: int) -> IntArray:
     if found.size == 0:
         return found.astype(np.int64)
     if found.dtype.kind not in "iu" or (found.dtype == np.uint64 and found.max() >= 2**63):
-        raise ValueError(
-            f"{name} of document {document} must be whole numbers, positions in the text; got {str(row)[:60]}"
-        )
+        kind = "" if name == "token_counts" else ", positions in the text"
+        raise ValueError(f"{name} of document {document} must be whole numbers{kind}; got {str(row)[:60]}")
     return found.astype(np.int64)
 
 
@@ -83,12 +97,8 @@ def ragged_spans(spans: Any, lengths: IntArray) -> Ragged:
 
 def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
     """Return all (start, end) pairs, int64[n, 2], and the offsets of each document's pairs."""
-    if _all_pairs(rows):
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        # This is one pass over all documents. Making one array per document took three times as long for 40,000 spans.
-        numbers = chain.from_iterable(chain.from_iterable(rows))
-        return np.fromiter(numbers, dtype=np.int64, count=2 * int(offsets[-1])).reshape(-1, 2), offsets
+    if (found := native.span_pairs(rows)) is not None:
+        return found[0].reshape(-1, 2), found[1]
     arrays = []
     for row, pairs in enumerate(rows):
         try:
@@ -102,32 +112,24 @@ def _pairs(rows: Sequence[Any]) -> tuple[IntArray, IntArray]:
     return flat.reshape(-1, 2), offsets // 2
 
 
-def _all_pairs(rows: Sequence[Any]) -> bool:
-    """Return whether the rows are lists of pairs of 64-bit whole numbers and nothing else."""
-    if not all(isinstance(row, list) for row in rows):
-        return False
-    kinds = set(map(type, chain.from_iterable(rows)))
-    if not (kinds <= {tuple, list} and set(map(len, chain.from_iterable(rows))) <= {2}):
-        return False
-    numbers = chain.from_iterable(chain.from_iterable(rows))
-    if not set(map(type, numbers)) <= {int}:
-        return False
-    return max(chain.from_iterable(chain.from_iterable(rows)), default=0) < 2**63
-
-
 def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
-    """Return the vectors of all n sentences at unit length, float32[n, d].
+    """Return the vectors of all n sentences, float32[n, d], which have unit length when they are read.
 
     Raises:
-        ValueError: There is not one vector for each sentence, or a vector is not finite.
+        ValueError: There is not one vector for each sentence, or a vector is not finite. For vectors in float32 or
+            float16, whoever reads them raises the latter.
     """
     documents = len(sentence_offsets) - 1
+    if isinstance(vectors, (pa.FixedSizeListArray, pa.ChunkedArray)) or (
+        not isinstance(vectors, np.ndarray) and getattr(vectors, "ndim", 0) == 2
+    ):
+        vectors = as_floats(vectors)
     if isinstance(vectors, np.ndarray) and vectors.ndim == 2:
-        matrix, offsets = vectors, sentence_offsets
-        if len(matrix) != int(offsets[-1]):
+        pieces = [vectors]
+        if len(vectors) != int(sentence_offsets[-1]):
             raise ValueError(
-                f"sentence_vectors must hold one row for each sentence; got {counted(len(matrix), 'row')} for "
-                f"{counted(int(offsets[-1]), 'sentence')}"
+                f"sentence_vectors must hold one row for each sentence; got {counted(len(vectors), 'row')} for "
+                f"{counted(int(sentence_offsets[-1]), 'sentence')}"
             )
     else:
         rows: Sequence[Any] = list(vectors)
@@ -138,7 +140,7 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
                 "sentence_vectors must hold one matrix for each document; got "
                 f"{counted(len(rows), 'matrix', 'matrices')} for {counted(documents, 'document')}"
             )
-        arrays = [np.asarray(row, dtype=np.float32) for row in rows]
+        arrays = [as_floats(row) for row in rows]
         matrices = [array for array in arrays if array.ndim == 2]
         dims = {array.shape[1] for array in matrices if len(array)} or {array.shape[1] for array in matrices}
         flat = next((row for row, array in enumerate(arrays) if array.ndim != 2 and array.size), None)
@@ -155,20 +157,14 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
                     f"document {row} has {counted(wanted, 'sentence')} but {counted(len(array), 'sentence vector')}; "
                     "pass columns={'sentence_spans': ...} to say which sentences they belong to"
                 )
-        matrix = np.concatenate([array.reshape(-1, dim) for array in arrays]) if arrays else np.empty((0, dim))
-        offsets = sentence_offsets
-    if matrix.shape[1] == 0:
-        if len(matrix):
+        pieces = [array.reshape(-1, dim) for array in arrays] or [np.empty((0, dim), np.float32)]
+    if pieces[0].shape[1] == 0:
+        if len(pieces[0]):
             raise ValueError("sentence_vectors must have at least one column; got none")
-        matrix = np.empty((0, 1))
-    unit, row = native.normalized_rows(matrix)
-    if row >= 0:
-        document = int(np.searchsorted(offsets, row, side="right")) - 1
-        raise ValueError(
-            f"sentence_vectors must be finite in float32; sentence {row - int(offsets[document])} of document "
-            f"{document} has {matrix[row][~np.isfinite(matrix[row].astype(np.float32))][0]}"
-        )
-    return Ragged(unit, offsets)
+        pieces = [np.empty((0, 1), np.float32)]
+    if pieces[0].dtype not in NATIVE:
+        return Ragged(unit_rows(pieces[0], sentence_offsets), sentence_offsets)
+    return GivenVectors.of_pieces(pieces, sentence_offsets)
 
 
 def matrices(column: Any) -> Any:
@@ -176,7 +172,6 @@ def matrices(column: Any) -> Any:
 
     If there are no rows, the result is one empty array.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc  # imported here because few calls need it: it takes a fifth of pychunk's import time
 
     ends = np.cumsum(np.asarray(pc.list_value_length(column), np.int64))
@@ -185,7 +180,7 @@ def matrices(column: Any) -> Any:
     widths = [vectors.type.list_size] if fixed else np.unique(np.asarray(pc.list_value_length(vectors)))
     if len(widths) > 1:
         raise ValueError(f"sentence_vectors must be of one width; got {', '.join(map(str, widths))}")
-    numbers = np.asarray(pc.list_flatten(vectors), np.float32).reshape(len(vectors), widths[0] if len(widths) else 1)
+    numbers = as_floats(pc.list_flatten(vectors)).reshape(len(vectors), widths[0] if len(widths) else 1)
     return np.split(numbers, ends[:-1]) if len(ends) else numbers
 
 

@@ -47,7 +47,7 @@ METHODS: dict[str, type[Method]] = {
 SHARED: dict[str, Any] = {"keep_together": "auto", "unwrap_lines": "auto", "tokenizer": None}
 
 _ROLES = (
-    *("titles", "summaries", "sentence_spans", "sentence_vectors"),
+    *("titles", "summaries", "sentence_spans", "sentence_vectors", "token_counts"),
     *("page_starts", "blocks", "removed", "cuts"),
 )
 _ENCODER = "pass encoder=, or vectors of your own as columns={'sentence_vectors': ...}"

@@ -23,6 +23,7 @@ SAID: dict[str, list[Any]] = {
     "summaries": ["about cats", "", "about numbers"],
     "sentence_spans": [[(0, 10), (11, 25), (26, 36)], [], [(0, 4), (5, 9)]],
     "sentence_vectors": [np.eye(3, 4).tolist(), [], np.eye(2, 4).tolist()],
+    "token_counts": [[3, 4, 3], [], [2, 2]],
     "page_starts": [[0, 11], [0], [0, 5]],
     "blocks": [
         [{"kind": "heading", "level": 1, "start": 0, "end": 10}, {"kind": "code", "level": 0, "start": 11, "end": 36}],
@@ -37,6 +38,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "summaries": {"method": "pic", "summary": "given"},
     "sentence_spans": {"method": "sentence"},
     "sentence_vectors": {"method": "semantic", "threshold": 0.5},
+    "token_counts": {"method": "fixed", "size": 4},
     "page_starts": {"method": "page"},
     "blocks": {"method": "structure"},
     "removed": {"method": "sentence"},
