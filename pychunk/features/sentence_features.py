@@ -31,7 +31,12 @@ def with_token_counts(request: Request, words: TokenTable) -> Request:
 
 
 def with_tokens(request: Request, tokens: Tokens, words: TokenTable) -> Request:
-    """Return the request with the tokens of its sentences, which the tokenizer ``words`` of the request made."""
+    """Return the request with the tokens of its sentences, which the tokenizer ``words`` of the request made.
+
+    Counts that the caller passed stay, and then the ids are left out.
+    """
+    if request.features.token_counts is not None:
+        return request
     own: object = request.counter
     if own is not None and own is not words:
         return with_token_counts(request, words)

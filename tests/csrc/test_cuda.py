@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import pychunk
 from pychunk import cuda as public
 from pychunk._engine import device as _device
 from pychunk._engine import native
@@ -292,3 +293,14 @@ def test_without_a_gpu_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
             _device.open_device("gpu")
     finally:
         _device.facts.cache_clear()
+
+
+def test_counts_of_tokens_that_the_caller_passes_decide_on_a_gpu_too(gpu: Device) -> None:
+    text = "Cats purr. Dogs bark at night. Stars burn hydrogen. Light travels for years. Rain fell."
+    columns = {"token_counts": [[60, 60, 60, 60, 60]]}
+    here, there = (
+        pychunk.segment(text, "pic", max_tokens=128, columns=columns, placement=placement)
+        for placement in ("cpu", "cuda")
+    )
+    assert max(here.table["tokens"].to_pylist()) > 50
+    assert there.table.equals(here.table)
