@@ -165,7 +165,9 @@ def edited_inputs(origin: BatchProvenance, text: pa.LargeStringArray, read: Any,
     new = Inputs(texts, {}, before.kept, before.first_document, before.skips)
     positions = {role for role, value in before.said.items() if value is not None} - _WHOLE
     if "blocks" in positions <= _PARSED and _is_markdown(origin, read):
-        made: Inputs = read(replace(_parsed(text), ids=texts.ids, uuids=texts.uuids))
+        parsed = _parsed(text)
+        source = _with_columns(parsed.source, texts.source)
+        made: Inputs = read(replace(parsed, ids=texts.ids, uuids=texts.uuids, source=source))
         return replace(made, kept=before.kept, first_document=before.first_document)
     if positions:
         raise ValueError(
@@ -176,6 +178,14 @@ def edited_inputs(origin: BatchProvenance, text: pa.LargeStringArray, read: Any,
         return replace(new, said=before.said, given=before.given)
     checked: Inputs = read(new)
     return checked
+
+
+def _with_columns(parsed: Any, before: Any) -> Any:
+    """Return the table of the parsed document with the other columns that contexts read."""
+    for name in [] if before is None else before.column_names:
+        if name not in parsed.column_names:
+            parsed = parsed.append_column(name, before.column(name))
+    return parsed
 
 
 def _is_markdown(origin: BatchProvenance, read: Any) -> bool:

@@ -228,6 +228,22 @@ def test_chunks_with_contexts_can_be_edited_by_an_equal_segmenter() -> None:
         Segmenter("recursive", size=10, augment="head").edit(segmenter(text), [])
 
 
+@pytest.mark.parametrize("markdown", [False, True])
+def test_contexts_are_made_of_columns_that_chunks_do_not_repeat(markdown: bool) -> None:
+    def table(text: str) -> Any:
+        made = pa.table({"text": [text], "topic": ["Cats"], "year": [2021]})
+        return pychunk.parse(made, "markdown") if markdown else made
+
+    segmenter = Segmenter("structure" if markdown else "sentence", augment="column:topic")
+    said: dict[str, Any] = {} if markdown else {"columns": {"text": "text"}}
+    for columns in ([], ["year"], ["topic", "year"]):
+        edited = segmenter(table("They purr."), **said, metadata_columns=columns)
+        for edit in ((0, 0, "# Home\n\n"), (8, 8, "Hello. ")):
+            edited = segmenter.edit(edited, [edit])
+        assert same(edited, segmenter(table("# Home\n\nHello. They purr."), **said, metadata_columns=columns))
+        assert edited.table["context"].to_pylist() == ["Cats"] * len(edited)
+
+
 def test_a_text_in_place_of_a_skipped_row_is_no_error() -> None:
     segmenter = Segmenter("sentence", on_error="skip")
     chunks = segmenter([None])
