@@ -13,13 +13,13 @@ import pyarrow as pa
 from ._engine import native
 from ._engine.arrow import flat_text, strings
 from ._engine.data.ragged import Ragged
+from .chunks.batch import ChunkBatch
 from .chunks.provenance import BatchProvenance
 from .inputs.inputs import Inputs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .chunks.batch import ChunkBatch
     from .inputs import TextBatch
 
 #: An edit: the text that replaces characters ``start`` to ``end`` of the document before all edits.
@@ -41,8 +41,13 @@ def origin_of(chunks: ChunkBatch) -> BatchProvenance:
     """Return the provenance of the chunks of one document, which holds the document.
 
     Raises:
+        TypeError: ``chunks`` is not a ChunkBatch.
         ValueError: The chunks are of several documents or of none, or do not hold their document.
     """
+    if not isinstance(chunks, ChunkBatch):
+        raise TypeError(
+            f"edit() takes chunks as a Segmenter returned them; got {chunks!r:.80}: pass the ChunkBatch of the call"
+        )
     if chunks.documents != 1:
         raise ValueError(
             f"edit() takes the chunks of one document; got those of {chunks.documents}: call the Segmenter once for "
@@ -72,7 +77,9 @@ def edited_text(text: pa.LargeStringArray, edits: Iterable[Edit]) -> tuple[pa.La
     data, offsets = flat_text(text)
     own = np.ascontiguousarray(data[offsets[0] : offsets[-1]])
     ordered = _ordered(edits)
-    marks, places = np.unique([at for start, end, _ in ordered for at in (start, end)], return_inverse=True)
+    every = [at for start, end, _ in ordered for at in (start, end)]
+    # Larger numbers are outside as well, but not whole numbers of NumPy.
+    marks, places = np.unique([max(-1, min(at, len(own) + 1)) for at in every], return_inverse=True)
     try:
         marks = native.bytes_of_characters(
             own,
@@ -154,11 +161,13 @@ def edited_inputs(origin: BatchProvenance, text: pa.LargeStringArray, read: Any,
         ValueError: The document has columns whose positions an edit would move, and is not parsed Markdown.
     """
     before = origin.inputs
-    texts = replace(before.texts, texts=[text])
+    texts = replace(before.texts, texts=[text], errors=[])  # the new text can be used, whatever was wrong before
     new = Inputs(texts, {}, before.kept, before.first_document, before.skips)
     positions = {role for role, value in before.said.items() if value is not None} - _WHOLE
     if "blocks" in positions <= _PARSED and _is_markdown(origin, read):
-        made: Inputs = read(replace(_parsed(text), ids=texts.ids, uuids=texts.uuids))
+        parsed = _parsed(text)
+        source = _with_columns(parsed.source, texts.source)
+        made: Inputs = read(replace(parsed, ids=texts.ids, uuids=texts.uuids, source=source))
         return replace(made, kept=before.kept, first_document=before.first_document)
     if positions:
         raise ValueError(
@@ -169,6 +178,14 @@ def edited_inputs(origin: BatchProvenance, text: pa.LargeStringArray, read: Any,
         return replace(new, said=before.said, given=before.given)
     checked: Inputs = read(new)
     return checked
+
+
+def _with_columns(parsed: Any, before: Any) -> Any:
+    """Return the table of the parsed document with the other columns that contexts read."""
+    for name in [] if before is None else before.column_names:
+        if name not in parsed.column_names:
+            parsed = parsed.append_column(name, before.column(name))
+    return parsed
 
 
 def _is_markdown(origin: BatchProvenance, read: Any) -> bool:

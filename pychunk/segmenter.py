@@ -341,8 +341,7 @@ class Segmenter:
 
         origin = editing.origin_of(chunks)
         cutter = self._cutter_of(origin.inputs)
-        facts = cutter._metadata(origin.inputs.given.has_vectors)
-        if not (origin.is_of(cutter) or facts.items() <= (chunks.table.schema.metadata or {}).items()):
+        if not (origin.is_of(cutter) or cutter._made(chunks, origin.inputs.given.has_vectors)):
             raise ValueError(
                 f"edit() takes chunks that the same Segmenter made; got {chunks!r}, and this is {self!r}: call edit() "
                 "of the Segmenter that made them"
@@ -356,6 +355,15 @@ class Segmenter:
             kept.keep(spans)
         made = cutter._chunks(inputs, None, kept)
         return made.with_origin(origin.after(cutter, inputs, kept))
+
+    def _made(self, chunks: ChunkBatch, own_vectors: bool) -> bool:
+        """Return whether the metadata of chunks is that of this Segmenter's chunks."""
+        facts = json.loads(self._metadata(own_vectors)[b"pychunk"])
+        if self.ways:
+            facts |= by_name("pychunk.augmentation.augment", "facts_of")(self.ways)
+        # These are compared as text, because they may hold NaN, which is not equal to itself.
+        own, found = (json.dumps(each, sort_keys=True) for each in (facts, chunks.metadata))
+        return own == found
 
     def _reads_blocks(self) -> bool:
         return self.plan.method == CHUNKS.method_for_blocks or self._structured is not None

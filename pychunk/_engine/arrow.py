@@ -96,6 +96,15 @@ def primitive(values: npt.NDArray[Any]) -> pa.Array:
     )
 
 
+def owned(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return an array whose numbers or dates are copied, because they may share the memory of a NumPy array."""
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([owned(piece) for piece in array.chunks], array.type)
+    if not (pa.types.is_primitive(array.type) or pa.types.is_dictionary(array.type)):
+        return array
+    return pa.concat_arrays([array, array.slice(0, 0)])  # which always copies
+
+
 def masked(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> pa.Array:
     """Return an array with nulls, like ``pa.array(values, mask=missing)``, which would import pandas."""
     if not missing.any():

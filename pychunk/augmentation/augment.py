@@ -258,6 +258,12 @@ def augment(
     return with_contexts(chunks, ways_of(how, options, llm), columns or {})
 
 
+def facts_of(ways: Sequence[ContextSource]) -> dict[str, object]:
+    """Return the facts about the sources of contexts that the metadata of a chunk table holds."""
+    models = {way.name: way.facts for way in ways if way.facts is not None}
+    return {"augment": [str(way) for way in ways], **({"augment_llm": models} if models else {})}
+
+
 def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str, Any], *, skip: bool = False) -> Any:
     """Return chunks with contexts, as :func:`augment` does, from sources that are already parsed.
 
@@ -288,9 +294,7 @@ def with_contexts(chunks: Any, ways: Sequence[ContextSource], given: Mapping[str
         table = _with_propositions(table, known_lists, lists)
     facts = dict(table.schema.metadata or {})
     known = json.loads(facts.get(b"pychunk", b"{}"))
-    known |= {"augment": [str(way) for way in ways]}
-    models = {way.name: way.facts for way in ways if way.facts is not None}
-    known |= {"augment_llm": models} if models else {}
+    known |= facts_of(ways)
     known |= {"augment_instead": len(notes)} if notes and not isinstance(chunks, ChunkBatch) else {}
     facts[b"pychunk"] = json.dumps(known).encode()
     table = table.append_column(CONTEXT, context).replace_schema_metadata(facts)

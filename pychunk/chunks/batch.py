@@ -193,9 +193,10 @@ class ChunkBatch:
     @property
     def table(self) -> pa.Table:
         """The chunks as an Arrow table, which is made when it is first read: see the class."""
-        if not isinstance(self._table, pa.Table):
-            self._table = self._table()
-        return self._table
+        table = self._table  # read once, because another thread may set it meanwhile
+        if not isinstance(table, pa.Table):
+            table = self._table = table()
+        return table
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_table": self.table, "origin": None}

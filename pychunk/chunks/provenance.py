@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from .._engine.arrow import flat_text, strings
+from .._engine.data.columns import COLUMNS
 from ..inputs import TextBatch
 from ..inputs.arguments import NOTHING
 from ..inputs.inputs import Inputs
@@ -38,6 +40,11 @@ class Cutter(Protocol):
     @property
     def method(self) -> Any:
         """The Segmenter's method."""
+        ...
+
+    @property
+    def ways(self) -> Sequence[Any]:
+        """The sources of contexts, as ``ContextSource`` of the package ``augmentation``."""
         ...
 
     def __call__(self, *batch: Any, **said: Any) -> ChunkBatch:
@@ -88,8 +95,9 @@ class BatchProvenance:
 
     @classmethod
     def _holding(cls, segmenter: Cutter, inputs: Inputs, parts: list[pa.LargeStringArray]) -> BatchProvenance:
-        texts = TextBatch(parts, inputs.texts.ids, inputs.texts.errors, None, inputs.texts.uuids)
-        alone = len(texts) == 1  # as for edit()
+        alone = len(inputs.texts) == 1  # as for edit()
+        source = _read_by(segmenter, inputs.texts) if alone else None
+        texts = TextBatch(parts, inputs.texts.ids, inputs.texts.errors, source, inputs.texts.uuids)
         given = inputs.given if alone and inputs.given.parts.keys() <= _SMALL else NOTHING
         return cls(segmenter, replace(inputs, texts=texts, kept=inputs.kept if alone else {}, given=given))
 
@@ -170,6 +178,16 @@ class BatchProvenance:
         made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
         return made(replace(self._inputs, texts=texts, kept={}, first_document=0))
+
+
+def _read_by(segmenter: Cutter, texts: TextBatch) -> pa.Table | None:
+    """Return the columns of the documents that the segmenter's sources of contexts read, or None if they read none."""
+    names = {way.reads for way in segmenter.ways}.intersection(texts.column_names) - {each.name for each in COLUMNS}
+    if not names:
+        return None
+    from ..inputs.passthrough import kept_columns  # imported here because few calls need it
+
+    return pa.table(kept_columns(sorted(names), texts))
 
 
 def _compact(part: pa.LargeStringArray) -> pa.LargeStringArray:

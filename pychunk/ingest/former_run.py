@@ -106,6 +106,10 @@ class FormerRun:
         """Return the file that the document of a row came from."""
         return str(self._files[row].as_py())
 
+    def moved(self, rows: I64, files: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+        """Return which documents came from another file than the given one."""
+        return np.asarray(pc.not_equal(self._files.take(pa.array(rows)), files.cast(pa.large_string())))
+
     def unchanged_files(self, source: Source) -> set[str]:
         """Return the files that need not be read again, because the run has read them completely.
 

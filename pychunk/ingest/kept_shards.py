@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ import pyarrow as pa
 from .._util.durable_files import flush
 from .empty_tables import fitted
 from .former_run import FormerRun
-from .run_folder import BESIDE, settle
+from .run_folder import BESIDE, DIGESTS, settle
 from .run_manifest import Shard
 from .shard_output import facts_of_files
 from .shards import ShardWriter
@@ -46,9 +46,15 @@ class KeptShards:
     """
 
     def __init__(
-        self, former: FormerRun, kept: npt.NDArray[np.bool_], empty: dict[str, pa.Table], compression: str, size: int
+        self,
+        former: FormerRun,
+        kept: npt.NDArray[np.bool_],
+        files: Mapping[int, str],
+        empty: dict[str, pa.Table],
+        compression: str,
+        size: int,
     ) -> None:
-        self._former, self._kept, self._empty = former, kept, empty
+        self._former, self._kept, self._files_now, self._empty = former, kept, files, empty
         self._compression, self._size = compression, size
         self.shards: list[Shard] = []
         self._gone: list[pa.Table] = []
@@ -63,10 +69,13 @@ class KeptShards:
         for name in self._empty:
             (folder / name).mkdir(exist_ok=True)
         own = empty_tables_of(self._former)
+        moved = np.zeros(len(self._former), np.bool_)
+        moved[list(self._files_now)] = True
         has_all_columns = all(_has_columns(own[name].schema, self._empty[name].schema) for name in own)
 
         def taken(group: _Group) -> tuple[Shard | None, list[pa.Table]]:
-            if len(group) == 1 and self._kept[group[0][1]].all() and has_all_columns:
+            rows = group[0][1]
+            if len(group) == 1 and self._kept[rows].all() and has_all_columns and not moved[rows].any():
                 _link(group[0][0], self._former.folder, folder)
                 return _without_letters(group[0][0]), []
             return self._rewritten(group, folder)
@@ -125,7 +134,7 @@ class KeptShards:
             table = file.read_row_group(group).cast(schema)
             if not _has_columns(schema, empty.schema):
                 table = fitted(table, empty).replace_schema_metadata(schema.metadata)
-            others = []
+            others: list[pa.Table] = []
             documents, places = np.unique(np.asarray(table["document_index"], np.int64), return_inverse=True)
             rows = np.searchsorted(self._former.numbers, documents)
             kept = self._kept[rows]
@@ -135,8 +144,19 @@ class KeptShards:
                     gone = table.select(LISTED).filter(pa.array(~mask))
                     others = [gone.replace_schema_metadata(None)]
                 table = table.filter(pa.array(mask))
+            if name == DIGESTS:
+                table = self._with_files(table)
             size = int(self._former.text_bytes[rows[kept]].sum())
             yield table, others, int(kept.sum()), size
+
+    def _with_files(self, table: pa.Table) -> pa.Table:
+        """Return digests with the files in which the documents are now, from which the next update knows them."""
+        rows = np.searchsorted(self._former.numbers, np.asarray(table["document_index"], np.int64)).tolist()
+        if not self._files_now or self._files_now.keys().isdisjoint(rows):
+            return table
+        at, column = table.schema.get_field_index("file"), table["file"]
+        files = [self._files_now.get(row, file) for row, file in zip(rows, column.to_pylist(), strict=True)]
+        return table.set_column(at, table.schema.field(at), pa.array(files, column.type))
 
     def _finished(self, shard: Shard, writers: dict[str, ShardWriter], rows: npt.NDArray[Any], blank: int) -> Shard:
         for writer in writers.values():

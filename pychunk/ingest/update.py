@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from .._engine.arrow import primitive
 from .._util.counting import counted
@@ -56,6 +57,7 @@ class Update:
         source: The files that are read.
         first_shard: The number of the first shard that the update adds.
         kept: Whether each document of the last run is unchanged, once all parts were read; bool[n].
+        files: The file of each unchanged document that is in another file now, by its row in the last run.
     """
 
     def __init__(self, former: FormerRun, source: Source, limit: int | None, sample: Sample | None) -> None:
@@ -71,6 +73,7 @@ class Update:
     def _restart(self) -> None:
         self._at: I64 = np.where(self._unread, _NOT_READ, _ABSENT)
         self.kept = self._unread.copy()
+        self.files: dict[int, str] = {}
 
     def parts(self, where: Range) -> Generator[BatchPart, None, None]:
         """Yield the new and changed documents of a range of batches, after reading all batches before it, too.
@@ -146,6 +149,11 @@ class Update:
             self._refuse(int(own[at]), earlier, part, int(known[at]))
         self._at[own] = part.first + known
         self.kept[rows[same]] = True
+        if same.any():
+            assert part.table is not None
+            files = part.table["file"].filter(pa.array(same))
+            moved = np.flatnonzero(self.former.moved(rows[same], files))
+            self.files.update(zip(rows[same][moved].tolist(), files.take(primitive(moved)).to_pylist(), strict=True))
         return np.flatnonzero(~same)
 
     def _refuse(self, row: int, earlier: int, part: BatchPart, own: int) -> None:
@@ -163,7 +171,7 @@ class Update:
         """Add the shards of the last run and the list of changes to the new shards in the folder of the report."""
         place = report.folder
         new = manifest.shards
-        kept = KeptShards(self.former, self.kept, empty, chosen["compression"], chosen["shard_bytes"])
+        kept = KeptShards(self.former, self.kept, self.files, empty, chosen["compression"], chosen["shard_bytes"])
         kept.write(place)
         report.changes = _write_changes(place, kept.gone, [place / shard.name for shard in new])
         if kept.shards and new and not sum(shard.documents + shard.letters for shard in new):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from .._engine.arrow import primitive
+from .._engine.arrow import owned, primitive
 from .._engine.data.columns import COLUMNS
 from .value_columns import only_column, package_of
 
@@ -38,7 +38,8 @@ def kept_columns(metadata_columns: Sequence[str], texts: TextBatch) -> dict[str,
     for name in metadata_columns:
         values = only_column(texts.source, name, "metadata_columns")
         is_list = package_of(values) == "pandas" or isinstance(values, list)
-        found[name] = pa.array(values, from_pandas=True) if is_list else values
+        # The chunks' table is made when it is read. Until then the caller may change a data frame or a NumPy array.
+        found[name] = owned(pa.array(values, from_pandas=True) if is_list else values)
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._engine import native
-from .._engine.arrow import few_strings, flat_text
+from .._engine.arrow import few_strings, flat_text, owned
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -99,7 +99,7 @@ def ids_of(values: Any, rows: int, table: Columns | None) -> pa.Array | None:
             array.cast(pa.large_string())
         except pa.ArrowException:
             raise TypeError(f"ids must be {_NAMES}, got {kind}; make a string of each") from None
-    return array
+    return owned(array)  # The caller may change the values before the chunks' table is made.
 
 
 def warn_of_repeats(ids: pa.Array) -> None:

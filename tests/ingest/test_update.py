@@ -315,3 +315,24 @@ def test_the_command_says_what_an_update_did(tmp_path: Path) -> None:
         assert said in " ".join(done.output.split())
     done = invoke([*command, "--shard-size", "3"])
     assert "--compression none,shard_size=MB" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("then", ["gone", "in another file", "there"])
+def test_documents_that_moved_to_another_file_are_known_from_there(tmp_path: Path, then: str) -> None:
+    source, out = tmp_path / "corpus", tmp_path / "out"
+    source.mkdir()
+
+    def rows(name: str, ids: str, time: float = 1.6e9) -> None:
+        (source / name).write_text("".join(json.dumps({"id": each, "text": f"Cats {each}."}) + "\n" for each in ids))
+        os.utime(source / name, (time, time))
+
+    rows("one.jsonl", "abc")
+    ingest(source, out, method="sentence", update=True)
+    rows("one.jsonl", "ab", 1.61e9)
+    rows("two.jsonl", "c")
+    assert ingest(source, out, method="sentence", update=True).kept == 3
+    if then != "there":
+        (source / "two.jsonl").unlink()
+    rows("three.jsonl", "cd" if then == "in another file" else "d")
+    ingest(source, out, method="sentence", update=True)
+    check_same_rows(out, ingest(source, tmp_path / "new", method="sentence", update=True).folder)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import pychunk
 from pychunk.inputs import TextBatch
 from pychunk.inputs.passthrough import check_names, kept_columns, with_kept
 
@@ -21,6 +24,25 @@ def test_columns_keep_their_types() -> None:
     chunks = pa.table({"document_index": [5, 5, 6]})
     assert with_kept(chunks, found, 5)["year"].to_pylist() == [1984, 1984, None]
     assert with_kept(chunks, {}, 5).equals(chunks)
+
+
+def test_chunks_keep_values_that_the_caller_changes_after_the_call() -> None:
+    segmenter = pychunk.Segmenter("sentence")
+    days = pd.to_datetime(["2020-01-01", "2021-01-01"])
+    frame = pd.DataFrame({"text": ["Cats purr.", "They sleep."], "year": [2020, 2021], "day": days, "kind": ["a", "b"]})
+    frame["kind"] = frame["kind"].astype("category")
+    names = ["year", "day", "kind"]
+    numbers = np.array([5, 6])
+    chunks = segmenter(frame, columns={"text": "text"}, ids="year", metadata_columns=names)
+    others = segmenter(["Cats purr.", "They sleep."], ids=numbers)
+    table = pa.table({"text": ["Cats purr.", "They sleep."], "size": pa.array(numbers)})
+    of_table = segmenter(table, columns={"text": "text"}, metadata_columns=["size"])
+    expected = frame[names].copy()
+    frame.loc[:, "year"], frame.loc[:, "day"], frame.loc[:, "kind"] = 1999, days[0], "a"
+    numbers[:] = 9
+    assert chunks.table.select(names).to_pandas().astype(expected.dtypes).equals(expected)
+    assert chunks.table["document_id"].to_pylist() == [2020, 2021]
+    assert others.table["document_id"].to_pylist() == of_table.table["size"].to_pylist() == [5, 6]
 
 
 @pytest.mark.parametrize(

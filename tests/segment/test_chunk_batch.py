@@ -301,6 +301,21 @@ def test_writing_is_loaded_when_it_is_asked_for() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+def test_threads_may_read_the_table_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = pychunk.segment("Cats purr. Dogs bark.", "sentence")
+    others: list[pa.Table] = []
+
+    def another_thread_reads(value: Any, kind: Any) -> bool:
+        found = isinstance(value, kind)
+        if kind is pa.Table and not others:
+            others.append(pa.table({}))
+            others.append(chunks.table)  # between the question whether there is a table, and its answer
+        return found
+
+    monkeypatch.setattr("pychunk.chunks.batch.isinstance", another_thread_reads, raising=False)
+    assert chunks.table.equals(others[1])
+
+
 def test_what_was_left_out_is_read_with_its_text() -> None:
     texts = ["Home | News\nCats purr when they are content.", "", "Ändert. Old. Now."]
     removed = [[(0, 11, "navigation", 0.5)], [], [(8, 12, "note", None)]]

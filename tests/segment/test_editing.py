@@ -179,6 +179,7 @@ def test_a_document_may_grow_from_nothing_beyond_4_mb() -> None:
     [
         ([(3, 99, "x")], r"inside the document, which has 11 characters; got \(3, 99, 'x'\): count"),
         ([(-1, 2, "x")], r"inside the document, .* got \(-1, 2, 'x'\)"),
+        ([(-(2**70), 2**70, "x")], r"inside the document, .* got \(-1180591620717411303424, 1180591620717411303424"),
         ([(5, 2, "x")], r"must not end before it begins; got \(5, 2, 'x'\): to insert"),
         ([(4, 6, "x"), (0, 5, "y")], r"must not overlap; got \(0, 5, 'y'\), \(4, 6, 'x'\): join them"),
         ([(0, 1, "\ud800")], r"lone surrogate U\+D800 at character 0: remove it"),
@@ -210,6 +211,46 @@ def test_chunks_that_cannot_be_edited() -> None:
         with pytest.raises(ValueError, match=f"move the positions in columns={{'{next(iter(columns))}': ...}}"):
             segmenter.edit(segmenter("Cats purr.", columns=columns), [])
     assert same(segmenter.edit(Segmenter("sentence")("Cats purr."), []), segmenter("Cats purr."))
+
+
+@pytest.mark.parametrize("chunks", ["Cats purr.", [], None])
+def test_only_a_batch_of_chunks_can_be_edited(chunks: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes chunks as a Segmenter returned them; got .*: pass the ChunkBatch"):
+        Segmenter("sentence").edit(chunks, [])
+
+
+def test_chunks_with_contexts_can_be_edited_by_an_equal_segmenter() -> None:
+    text = "Cats purr. Dogs bark. " * 30
+    segmenter = Segmenter("recursive", size=10, augment="neighbours")
+    edited = pickle.loads(pickle.dumps(segmenter)).edit(segmenter(text), [(0, 4, "Big cats")])
+    assert same(edited, segmenter("Big cats" + text[4:]))
+    with pytest.raises(ValueError, match="the same Segmenter made"):
+        Segmenter("recursive", size=10, augment="head").edit(segmenter(text), [])
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_contexts_are_made_of_columns_that_chunks_do_not_repeat(markdown: bool) -> None:
+    def table(text: str) -> Any:
+        made = pa.table({"text": [text], "topic": ["Cats"], "year": [2021]})
+        return pychunk.parse(made, "markdown") if markdown else made
+
+    segmenter = Segmenter("structure" if markdown else "sentence", augment="column:topic")
+    said: dict[str, Any] = {} if markdown else {"columns": {"text": "text"}}
+    for columns in ([], ["year"], ["topic", "year"]):
+        edited = segmenter(table("They purr."), **said, metadata_columns=columns)
+        for edit in ((0, 0, "# Home\n\n"), (8, 8, "Hello. ")):
+            edited = segmenter.edit(edited, [edit])
+        assert same(edited, segmenter(table("# Home\n\nHello. They purr."), **said, metadata_columns=columns))
+        assert edited.table["context"].to_pylist() == ["Cats"] * len(edited)
+
+
+def test_a_text_in_place_of_a_skipped_row_is_no_error() -> None:
+    segmenter = Segmenter("sentence", on_error="skip")
+    chunks = segmenter([None])
+    assert len(chunks.errors) == 1
+    edited = segmenter.edit(chunks, [(0, 0, "Cats purr.")])
+    assert same(edited, segmenter(["Cats purr."]))
+    assert not edited.errors
 
 
 def test_spans_that_stay_are_those_between_edits() -> None:
