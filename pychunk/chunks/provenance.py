@@ -13,6 +13,7 @@ from .._engine.arrow import flat_text, strings
 from .._engine.data.columns import COLUMNS
 from ..inputs import TextBatch
 from ..inputs.arguments import NOTHING
+from ..inputs.document_columns import DOCUMENT_COLUMNS, values_of
 from ..inputs.inputs import Inputs
 from ..vectors import Vectors
 
@@ -74,6 +75,7 @@ class BatchProvenance:
         vectors = self._options["vectors"]
         self._vectors = vectors if isinstance(vectors, Vectors) else None
         self._inputs = inputs
+        self._columns: dict[str, Any] = {}
         self._scores: pa.Table | None = None
         self._sentences: list[KeptSentences] = []
         self.markdown: bool | None = None
@@ -99,7 +101,12 @@ class BatchProvenance:
         source = _read_by(segmenter, inputs.texts) if alone else None
         texts = TextBatch(parts, inputs.texts.ids, inputs.texts.errors, source, inputs.texts.uuids)
         given = inputs.given if alone and inputs.given.parts.keys() <= _SMALL else NOTHING
-        return cls(segmenter, replace(inputs, texts=texts, kept=inputs.kept if alone else {}, given=given))
+        made = cls(segmenter, replace(inputs, texts=texts, kept=inputs.kept if alone else {}, given=given))
+        if inputs.texts.source is not None:
+            roles = {column.name: column for column in DOCUMENT_COLUMNS}
+            named = {role: name for role, name in inputs.said.items() if isinstance(name, str)}
+            made._columns = {role: values_of(roles[role], name, inputs.texts) for role, name in named.items()}
+        return made
 
     def after(self, segmenter: Cutter, inputs: Inputs, sentences: KeptSentences | None) -> BatchProvenance:
         """Return the provenance of the chunks after an edit, which holds the document whatever its length.
@@ -132,6 +139,11 @@ class BatchProvenance:
         return self._inputs
 
     @property
+    def _with_columns(self) -> Inputs:
+        """The inputs with the values of the columns that they name. The table of these columns is not held."""
+        return replace(self.inputs, said={**self.inputs.said, **self._columns}, given=NOTHING)
+
+    @property
     def texts(self) -> TextBatch | None:
         """The documents, or None if they were too large to be kept."""
         return None if self._inputs is None else self._inputs.texts
@@ -140,7 +152,9 @@ class BatchProvenance:
         """Return the same provenance for the documents ``texts``, numbered from ``first_document``."""
         inputs = self._inputs
         inputs = Inputs(texts, first_document=first_document) if inputs is None else replace(inputs, texts=texts)
-        return BatchProvenance(self.segmenter, inputs)
+        made = BatchProvenance(self.segmenter, inputs)
+        made._columns = self._columns
+        return made
 
     @property
     def segmenter(self) -> Cutter:
@@ -167,7 +181,7 @@ class BatchProvenance:
             and self._inputs is not None
             and (method.scores or not (method.is_native or method.removes))
         ):
-            found = segmenter.score_tables(self._inputs)
+            found = segmenter.score_tables(self._with_columns)
             self._scores = pa.concat_tables(found) if found else None
         return self._scores
 
@@ -177,7 +191,7 @@ class BatchProvenance:
         vectors = replace(self._vectors or Vectors(), of="sentence")
         made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
-        return made(replace(self._inputs, texts=texts, kept={}, first_document=0))
+        return made(replace(self._with_columns, texts=texts, kept={}, first_document=0))
 
 
 def _read_by(segmenter: Cutter, texts: TextBatch) -> pa.Table | None:

@@ -94,7 +94,7 @@ def test_chunks_are_exact_and_end_outside_of_holes(batch: list, levels: list) ->
     rows = table.to_pylist()
     assert len({(row["document_index"], row["start"], row["end"]) for row in rows}) == len(rows)
     assert ("holes" in table.column_names) == any(row.get("holes") for row in rows)
-    words = counted(table).to_pylist()
+    words = counted(table)[0].to_pylist()
     of_levels: dict[str, list[str]] = {str(level): [] for level in found.levels}
     for row, counts in zip(rows, words, strict=True):
         text, spans = batch[row["document_index"]]
@@ -407,4 +407,4 @@ def test_an_llm_reads_nodes_without_removed_text() -> None:
 
 def test_a_column_of_the_user_named_holes_is_ignored() -> None:
     table = pa.table({"text": ["One."], "start": [0], "holes": [[18]]})
-    assert counted(table).to_pylist() == ["One."]
+    assert counted(table)[0].to_pylist() == ["One."]

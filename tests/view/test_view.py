@@ -125,6 +125,14 @@ def test_several_methods_and_queries() -> None:
     assert TEXT.encode("utf-16-le")[2 * a : 2 * b].decode("utf-16-le").strip() == "👍 Stars burn hydrogen."
 
 
+@pytest.mark.parametrize("method", [None, "pic", "structure"])
+def test_parsed_documents_have_scores_and_hits(method: Any) -> None:
+    cats, bread = "# Cats\n\nCats purr. They sleep.\n\n# Stars\n\nStars burn.", "# Bread\n\nIt needs flour."
+    texts = pychunk.parse([cats, bread], "markdown")
+    page = pychunk.segment(texts, method).view(queries=["Which burn?"])
+    assert "Stars burn." in page.html
+
+
 def test_hits_of_an_index(tmp_path: Path) -> None:
     chunks = pychunk.segment([TEXT], "sentence", vectors="sentence")
     with pychunk.Index.create(tmp_path / "index") as index:
