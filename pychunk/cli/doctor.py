@@ -156,8 +156,10 @@ def _packages() -> Iterator[Check]:
             again = f"pip install --force-reinstall {' '.join(broken)}"
             yield Check(part, False, f"{told}cannot import {errors}", again)
         elif missing:
-            command = f"pip install {' '.join(_quoted(lines, extra))}"
-            yield Check(part, None if extra else False, f"{told}{', '.join(missing)} not installed", command)
+            # As pychunk is installed, pip takes the packages of its extra from there, and no index need have pychunk.
+            wanted = f'"{DISTRIBUTION}[{extra}]"' if extra else " ".join(missing)
+            works = None if extra else False
+            yield Check(part, works, f"{told}{', '.join(missing)} not installed", f"pip install {wanted}")
         else:
             yield Check(part, True, told + found)
 
@@ -178,17 +180,6 @@ def _lines_of(lines: list[str], extra: str) -> list[str]:
     own = f'extra == "{extra}"'
     marked = [(line.strip(), marker.replace("'", '"')) for line, _, marker in parts]
     return [line for line, marker in marked if (own in marker if extra else "extra ==" not in marker)]
-
-
-def _quoted(lines: list[str], extra: str) -> Iterator[str]:
-    """Yield the packages of an extra as pip takes them, so that the command works however pychunk was installed."""
-    for line in _lines_of(lines, extra):
-        inner = re.match(rf"{DISTRIBUTION}\[([\w,-]+)\]", line)
-        if inner is None:
-            yield f"'{line.replace(' ', '')}'"
-        else:
-            for other in inner[1].split(","):
-                yield from _quoted(lines, other)
 
 
 def _version(package: str) -> str:

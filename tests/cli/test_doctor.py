@@ -66,7 +66,7 @@ def test_a_report_names_what_works_and_what_installs_the_rest(installed: Path) -
     lacking = found["extra docs"]
     assert lacking["works"] is None
     assert lacking["found"] == "reading HTML and PDF: no-such-package, no-such-reader not installed"
-    assert lacking["remedy"] == "pip install 'no-such-package>=1' 'no-such-reader<9,>=2'"
+    assert lacking["remedy"] == 'pip install "pychunk-native[docs]"'
     assert found["shipped models"]["found"] == "1 files, 7 bytes"
 
 
@@ -108,7 +108,7 @@ def test_the_table_has_a_line_for_each_part_and_one_for_each_remedy(installed: P
     lines = CliRunner().invoke(app, ["doctor"]).stdout.splitlines()
     assert lines[0].startswith("ok     pychunk")
     at = next(i for i, line in enumerate(lines) if line.startswith("-      extra docs"))
-    assert lines[at + 1].strip() == "pip install 'no-such-package>=1' 'no-such-reader<9,>=2'"
+    assert lines[at + 1].strip() == 'pip install "pychunk-native[docs]"'
 
 
 def test_a_source_folder_says_that_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
