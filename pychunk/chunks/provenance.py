@@ -13,7 +13,7 @@ from .._engine.arrow import flat_text, strings
 from .._engine.data.columns import COLUMNS
 from ..inputs import TextBatch
 from ..inputs.arguments import NOTHING
-from ..inputs.document_columns import DOCUMENT_COLUMNS, values_of
+from ..inputs.document_columns import named_values
 from ..inputs.inputs import Inputs
 from ..vectors import Vectors
 
@@ -102,10 +102,7 @@ class BatchProvenance:
         texts = TextBatch(parts, inputs.texts.ids, inputs.texts.errors, source, inputs.texts.uuids)
         given = inputs.given if alone and inputs.given.parts.keys() <= _SMALL else NOTHING
         made = cls(segmenter, replace(inputs, texts=texts, kept=inputs.kept if alone else {}, given=given))
-        if inputs.texts.source is not None:
-            roles = {column.name: column for column in DOCUMENT_COLUMNS}
-            named = {role: name for role, name in inputs.said.items() if isinstance(name, str)}
-            made._columns = {role: values_of(roles[role], name, inputs.texts) for role, name in named.items()}
+        made._columns = named_values(inputs.said, inputs.texts)
         return made
 
     def after(self, segmenter: Cutter, inputs: Inputs, sentences: KeptSentences | None) -> BatchProvenance:

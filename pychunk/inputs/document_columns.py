@@ -232,6 +232,14 @@ def name_of(keyword: str, value: Any, texts: TextBatch) -> str:
     return f"{keyword}={value!r}" if isinstance(value, str) and texts.source is not None else keyword
 
 
+def named_values(said: Mapping[str, Any], texts: TextBatch) -> dict[str, Any]:
+    """Return the values of the roles for which the caller named a column of the documents."""
+    named = {role: name for role, name in said.items() if isinstance(name, str) and texts.source is not None}
+    return {
+        column.name: values_of(column, named[column.name], texts) for column in DOCUMENT_COLUMNS if column.name in named
+    }
+
+
 def values_of(column: DocumentColumn, value: Any, texts: TextBatch) -> Any:
     """Return the caller's value, or the column of that name if the documents have columns."""
     if not isinstance(value, str) or texts.source is None:
