@@ -12,7 +12,6 @@ import pyarrow as pa
 from .._engine import native
 from .._engine.data.ragged import Ragged, offsets_of
 from .._util.counting import counted
-from .given_vectors import NATIVE, GivenVectors, as_floats, unit_rows
 
 IntArray = npt.NDArray[np.int64]
 
@@ -119,6 +118,8 @@ def sentence_matrix(vectors: Any, sentence_offsets: IntArray) -> Ragged:
         ValueError: There is not one vector for each sentence, or a vector is not finite. For vectors in float32 or
             float16, whoever reads them raises the latter.
     """
+    from .given_vectors import NATIVE, GivenVectors, as_floats, unit_rows  # here, because few calls pass vectors
+
     documents = len(sentence_offsets) - 1
     if isinstance(vectors, (pa.FixedSizeListArray, pa.ChunkedArray)) or (
         not isinstance(vectors, np.ndarray) and getattr(vectors, "ndim", 0) == 2
@@ -173,6 +174,8 @@ def matrices(column: Any) -> Any:
     If there are no rows, the result is one empty array.
     """
     import pyarrow.compute as pc  # imported here because few calls need it: it takes a fifth of pychunk's import time
+
+    from .given_vectors import as_floats
 
     ends = np.cumsum(np.asarray(pc.list_value_length(column), np.int64))
     vectors = pc.list_flatten(column)

@@ -18,6 +18,7 @@ LONGER = {
     "csrc/parsing/html/html_walk.cc": "one walk, whose steps share the state of the block, the link and the list",
     "csrc/parsing/html/html_work.cc": "one pass over the bytes that keeps the parser's open elements as it would",
     "csrc/parsing/markdown.cc": "containers hand their lines to the same rules again, so the rules are one class",
+    "csrc/python/bindings_segment.cc": "reads one Request, whose parts check each other",
     "csrc/tokens/sentencepiece/piece_encoder.cc": "one pass over a text, whose steps share the word and its spaces",
     "pychunk/view/segmentation_page.js": "the page's one script, which is written into it whole",
     "pychunk/cli/evaluate.py:evaluate": _COMMANDS,
@@ -29,6 +30,7 @@ LONGER = {
     "pychunk/index/writer.py": "the class IndexWriter",
     "pychunk/index/writer.py:IndexWriter": "its methods share the state of an open part and of what saving makes of it",
     "pychunk/ingest/run.py:ingest": "the function checks, documents and passes on 25 options",
+    "pychunk/_engine/native.py": "a function for each of the core's, behind one name",
     "pychunk/_engine/reference/parsing/noise_columns.py:noise_columns": "one column after another",
 }
 _KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
