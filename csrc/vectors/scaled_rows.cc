@@ -16,7 +16,7 @@ namespace pychunk {
 namespace {
 
 // The number of rows that are read at a time. At 1,024 dimensions they take 32 kB, which the first-level cache holds.
-constexpr int64_t kBlock = 8;
+constexpr int64_t kRowsAtOnce = 8;
 
 }  // namespace
 
@@ -67,15 +67,15 @@ int64_t ScaledRows::open(const RawRows& raw, bool sums) {
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(raw.cols);
   raw_ = raw, plain_ = true;
-  scales_.resize(static_cast<size_t>(raw.rows)), room_.resize(dim * static_cast<size_t>(kBlock));
+  scales_.resize(static_cast<size_t>(raw.rows)), room_.resize(dim * static_cast<size_t>(kRowsAtOnce));
   sum_.assign(sums ? dim : 0, 0.0f);
   int64_t bad = -1;
   for (int64_t first = 0; first < raw.rows; first += kSumRows) {
     if (first > 0) checkpoint();
     const int64_t last = std::min(first + kSumRows, raw.rows);
     partial_.assign(dim, 0.0f);
-    for (int64_t i = first; i < last; i += kBlock) {
-      const int64_t end = std::min(i + kBlock, last);
+    for (int64_t i = first; i < last; i += kRowsAtOnce) {
+      const int64_t end = std::min(i + kRowsAtOnce, last);
       size_t apart = 0;
       const float* const rows = raw.get(i, end, room_.data(), apart);
       if (!find_scales(rows, apart, i, end, bad)) return bad;
@@ -91,9 +91,9 @@ int64_t ScaledRows::open(const RawRows& raw, bool sums) {
 void ScaledRows::close() { forget_if_huge(scales_); }
 
 void ScaledRows::cosines(const float* v, float* out) {
-  for (int64_t i = 0; i < raw_.rows; i += kBlock) {
-    checkpoint_each(i / kBlock, 512);
-    const int64_t end = std::min(i + kBlock, raw_.rows);
+  for (int64_t i = 0; i < raw_.rows; i += kRowsAtOnce) {
+    checkpoint_each(i / kRowsAtOnce, 512);
+    const int64_t end = std::min(i + kRowsAtOnce, raw_.rows);
     size_t apart = 0;
     const float* const rows = raw_.get(i, end, room_.data(), apart);
     kernels().dot_scaled_rows(rows, apart, static_cast<size_t>(end - i), static_cast<size_t>(raw_.cols),
