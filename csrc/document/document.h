@@ -159,7 +159,7 @@ class Document : private RowMaker {
   SharedWords shared_words_;
   RowWindow vectors_;
   std::vector<RowRun> kept_runs_;  // sentences that Inputs::kept holds
-  ScaledRows scaled_;  // the rows that the caller passed
+  ScaledRows scaled_;              // the rows that the caller passed
   std::vector<float> affinities_, summary_;
   Borders borders_, text_borders_;
   bool has_tokens_ = false, has_pages_ = false, has_affinities_ = false, has_vectors_ = false;
