@@ -303,7 +303,7 @@ def _run(call: Callable[..., Any], request: Request, *more: Any) -> Any:
     except ValueError as error:
         rejected = error
     if request.features.vectors is not None:
-        request.features.vectors.values  # noqa: B018 - reading the vectors checks them
+        request.features.vectors.flat()  # reading the vectors checks them
     raise rejected
 
 

@@ -536,6 +536,11 @@ def _manifest(folder: Path, now: dict[str, Any], resume: bool) -> Manifest:
 
 def _of_another_run(folder: Path, different: Sequence[str]) -> str:
     more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
+    if different == ["update: was not given, is true"]:
+        return (
+            f"{folder} holds a run that cannot be updated, because its first run had no --update (update=True): choose "
+            "another folder, and pass it from the first run on"
+        )
     return (
         f"{folder} holds a different run: {'; '.join(different[:5])}{more}. Pass the same sources in the same order "
         "with the same options and versions, or choose another folder"

@@ -262,7 +262,7 @@ def test_other_options_damage_and_a_run_without_digests_are_refused(tmp_path: Pa
     with pytest.raises(ValueError, match=r"its file of digests is damaged.*Restore it from a copy"):
         updated(path, out)
     ingest(path, tmp_path / "plain", columns={"text": "text"}, ids="id")
-    with pytest.raises(ValueError, match="update: was not given, is true"):
+    with pytest.raises(ValueError, match=r"its first run had no --update .* pass it from the first run on"):
         ingest(path, tmp_path / "plain", columns={"text": "text"}, ids="id", update=True)
 
 
