@@ -1,6 +1,8 @@
 // The kernels of one instruction set. csrc/CMakeLists.txt compiles this file once for each, defines PYCHUNK_ISA and
 // passes the flags. Include no standard header with templates or inline functions of external linkage. The linker keeps
 // one copy of each, and might keep one that was built for an instruction set that the machine lacks.
+#include "bert/bert_layer_simd.h"
+#include "bert/int8_products_simd.h"
 #include "common/exp_simd.h"
 #include "common/kernels.h"
 #include "search/codes_simd.h"
@@ -14,6 +16,7 @@
 #include "vectors/embedding_bag_simd.h"
 #include "vectors/int8_rows_simd.h"
 #include "vectors/products_simd.h"
+#include "vectors/scaled_rows_simd.h"
 #include "vectors/similarity_simd.h"
 
 #define PYCHUNK_STRING_(x) #x
@@ -38,11 +41,16 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .find_separator = find_separator,
       .count_characters_at = count_characters_at,
       .count_words_at = count_words_at,
-      .embedding_bag = embedding_bag,
-      .unit_from_sums = unit_from_sums,
+      .unit_bag = unit_bag,
+      .convolve = convolve,
       .pack_row = pack_row,
       .dot = dot,
+      .squares_of_rows = squares_of_rows,
+      .squares_of_halves = squares_of_halves,
       .dot_scaled_rows = dot_scaled_rows,
+      .dot_scaled_halves = dot_scaled_halves,
+      .dot_scaled_pairs = dot_scaled_pairs,
+      .dot_half_pairs = dot_half_pairs,
       .add_scaled_rows = add_scaled_rows,
       .sum_and_products = sum_and_products,
       .dot_rows = dot_rows,
@@ -62,11 +70,19 @@ const Kernels& PYCHUNK_CONCAT(kernels_, PYCHUNK_ISA)() {
       .panel_above = panel_above,
       .still_above = still_above,
       .heads_above = heads_above,
+      .code_row = code_row,
       .highest_of = highest_of,
       .dot_panel = dot_panel,
       .keep_best = keep_best,
       .best_centroids = best_centroids,
       .codes_above = codes_above,
+      .multiply_int8 = multiply_int8,
+      .quantize_row = quantize_row,
+      .add_and_norm = add_and_norm,
+      .gelu = gelu,
+      .softmax_row = softmax_row,
+      .pack_columns = pack_columns,
+      .pack_rows = pack_rows,
   };
   return table;
 }

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "common/parallel.h"
+
 namespace pychunk {
 namespace {
 
@@ -28,25 +30,53 @@ uint64_t avalanche(uint64_t x) {
 uint64_t mix1(uint64_t x) { return std::rotl(x * kMultiplier1, 31) * kMultiplier2; }
 uint64_t mix2(uint64_t x) { return std::rotl(x * kMultiplier2, 33) * kMultiplier1; }
 
+// Hashes kTogether texts of equal size with seed `seed`.
+template <size_t kTogether>
+void hash_together(const char* const (&from)[kTogether], size_t size, uint64_t seed, Hash128 (&out)[kTogether]) {
+  uint64_t a[kTogether], b[kTogether];
+  for (size_t k = 0; k < kTogether; ++k) a[k] = b[k] = seed;
+  size_t i = 0;
+  for (; i + 16 <= size; i += 16)
+#pragma GCC unroll 2
+    for (size_t k = 0; k < kTogether; ++k) {
+      a[k] = (std::rotl(a[k] ^ mix1(load64(from[k] + i)), 27) + b[k]) * 5 + 0x52dce729u;
+      b[k] = (std::rotl(b[k] ^ mix2(load64(from[k] + i + 8)), 31) + a[k]) * 5 + 0x38495ab5u;
+    }
+  const size_t left = size - i;
+  for (size_t k = 0; k < kTogether; ++k) {
+    char tail[16] = {};
+    if (left > 0) std::memcpy(tail, from[k] + i, left);
+    if (left > 8) b[k] ^= mix2(load64(tail + 8));
+    if (left > 0) a[k] ^= mix1(load64(tail));
+    a[k] ^= size, b[k] ^= size;
+    a[k] += b[k], b[k] += a[k];
+    a[k] = avalanche(a[k]), b[k] = avalanche(b[k]);
+    a[k] += b[k], b[k] += a[k];
+    out[k] = {a[k], b[k]};
+  }
+}
+
+constexpr int64_t kBlocksTogether = 2;
+
 }  // namespace
 
 Hash128 hash128(std::string_view bytes, uint64_t seed) {
-  uint64_t a = seed, b = seed;
-  size_t i = 0;
-  for (; i + 16 <= bytes.size(); i += 16) {
-    a = (std::rotl(a ^ mix1(load64(bytes.data() + i)), 27) + b) * 5 + 0x52dce729u;
-    b = (std::rotl(b ^ mix2(load64(bytes.data() + i + 8)), 31) + a) * 5 + 0x38495ab5u;
-  }
-  char tail[16] = {};
-  const size_t left = bytes.size() - i;
-  if (left > 0) std::memcpy(tail, bytes.data() + i, left);
-  if (left > 8) b ^= mix2(load64(tail + 8));
-  if (left > 0) a ^= mix1(load64(tail));
-  a ^= bytes.size(), b ^= bytes.size();
-  a += b, b += a;
-  a = avalanche(a), b = avalanche(b);
-  a += b, b += a;
-  return {a, b};
+  Hash128 found[1];
+  hash_together<1>({bytes.data()}, bytes.size(), seed, found);
+  return found[0];
+}
+
+void block_hashes(std::string_view bytes, size_t size, int threads, uint32_t* out) {
+  const auto whole = static_cast<int64_t>(bytes.size() / size), together = whole / kBlocksTogether;
+  parallel_for(together, threads, [&](int64_t task) {
+    const int64_t first = task * kBlocksTogether;
+    const char* const from = bytes.data() + static_cast<size_t>(first) * size;
+    Hash128 found[kBlocksTogether];
+    hash_together<kBlocksTogether>({from, from + size}, size, 0, found);
+    for (int64_t k = 0; k < kBlocksTogether; ++k) out[first + k] = static_cast<uint32_t>(found[k].low);
+  });
+  for (size_t block = static_cast<size_t>(together * kBlocksTogether); block * size < bytes.size(); ++block)
+    out[block] = static_cast<uint32_t>(hash128(bytes.substr(block * size, size), 0).low);
 }
 
 Hash128 chunk_hash(const Hash128& document, int64_t start, int64_t end, const Hash128& text) {

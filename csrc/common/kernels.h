@@ -14,6 +14,8 @@ struct PretokenScan;
 // tokens/byte_pair/merge_words.h defines these.
 struct MergeTables;
 struct MergeWord;
+// bert/int8_matrix.h defines this.
+struct Int8Rows;
 
 // A query in the form that heads_above takes (prefilter_simd.h), with the values that its bounds are computed from.
 struct HeadQuery {
@@ -30,6 +32,9 @@ constexpr size_t kFirstHeadRun = 32, kHeadRun = 192;
 // The most that the absolute values of a run's positive numbers may add up to, and those of its negative numbers. Each
 // number is multiplied by a code below 16, so the sum of the products then fits in 16 bits.
 constexpr int32_t kMostOfRun = 32767 / 15;
+
+// convolve() computes so many rows at a time at most.
+constexpr size_t kConvolvedRows = 8;
 
 struct Kernels {
   const char* name;  // "baseline", "avx2", "avx512" or "avx512vnni"
@@ -79,18 +84,34 @@ struct Kernels {
   void (*count_words_at)(const uint8_t* text, size_t begin, const int64_t* at, size_t n, int64_t base, int64_t* out);
 
   // ---- vectors (embedding_bag_simd.h, int8_rows_simd.h, similarity_simd.h, products_simd.h) ----
-  // Sets sums[j] to the exact sum of table[ids[t], j] over t < n. `ids` has `known` >= n readable entries. The rows of
-  // the entries after the first n are prefetched.
-  void (*embedding_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums);
-  // Sets out = sums / |sums|. A zero vector stays zero.
-  void (*unit_from_sums)(const int32_t* sums, size_t dim, float* out);
+  // Sets out = sums / |sums| for the exact sums of table[ids[t], j] over t < n. A zero vector stays zero. `ids` has
+  // `known` >= n readable entries. The rows of the entries after the first n are prefetched. `sums` has room for `dim`
+  // numbers.
+  void (*unit_bag)(const int8_t* table, size_t dim, const int32_t* ids, size_t n, size_t known, int32_t* sums,
+                   float* out);
+  // Sets out[t] = in[t] + max(0, bias + sum of in[t + (tap - taps / 2) * dilation, c] * w[tap * width + c]) for t < n,
+  // in the order of the taps and then of c. Rows have `width` numbers, a multiple of 16. Rows that taps read before row
+  // 0 and after row n must be there, as must the rows of `out` up to the next multiple of kConvolvedRows, which it
+  // overwrites.
+  void (*convolve)(const float* in, size_t n, size_t width, const float* w, size_t taps, size_t dilation,
+                   const float* bias, float* out);
   // Writes `size` numbers of a row, each times `factor`, as bytes, followed by their scale.
   void (*pack_row)(const float* row, size_t size, float factor, int8_t* out);
   // Returns a . b, computed as a fixed tree of partial sums.
   float (*dot)(const float* a, const float* b, size_t dim);
-  // Sets out[i] = (scales[i] * rows[i]) . v, by the same tree. Rows are `stride` numbers apart.
+  // Sets out[i] = rows[i] . rows[i], by the same tree. Rows are `stride` numbers apart. The second function does so for
+  // float16, and writes the rows to `wide` as float32, without gaps.
+  void (*squares_of_rows)(const float* rows, size_t stride, size_t n, size_t dim, float* out);
+  void (*squares_of_halves)(const uint16_t* rows, size_t stride, size_t n, size_t dim, float* wide, float* out);
+  // Sets out[i] = (scales[i] * rows[i]) . v, by the same tree. Meanwhile it prefetches what lies `ahead` bytes from
+  // each row, which need not be in an array.
   void (*dot_scaled_rows)(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
-                          float* out);
+                          ptrdiff_t ahead, float* out);
+  void (*dot_scaled_halves)(const uint16_t* rows, size_t stride, size_t n, size_t dim, const float* scales,
+                            const float* v, ptrdiff_t ahead, float* out);
+  // Sets out[i] = (scales[i] * rows[i]) . (scales[i + 1] * rows[i + 1]), by the same tree, for n + 1 rows.
+  void (*dot_scaled_pairs)(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, float* out);
+  void (*dot_half_pairs)(const uint16_t* rows, size_t stride, size_t n, size_t dim, const float* scales, float* out);
   // Adds scales[i] * rows[i] to sum, in the order of i.
   void (*add_scaled_rows)(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, float* sum);
   // Sets sum = a + b, products[0] = sum . sum and products[1] = sum . other, by the same tree.
@@ -146,6 +167,11 @@ struct Kernels {
   void (*heads_above)(const uint8_t* heads, const uint32_t* lengths, size_t n, size_t head, const HeadQuery* queries,
                       size_t asked, const int32_t* limits, uint8_t* room, uint32_t* found, float* could,
                       size_t* counts);
+  // Writes the head of a row of `dim` bytes and their scale: the codes of its first `head` numbers, into its group of
+  // 64 rows. Sets squares to the sums of the squares of what the codes lose, of the values that they stand for, and of
+  // the bytes after the first `head`. `dim` and `head` are multiples of 32.
+  void (*code_row)(const int8_t* row, size_t dim, size_t head, const float* steps, const float* inverses, uint8_t* out,
+                   float* squares);
   // Returns the highest of n >= 1 numbers, none of which is NaN.
   float (*highest_of)(const float* numbers, size_t n);
   // Sets out[i * 16 + q] = dot(rows[i], query q) for 16 queries, stored as panel[c * 16 + q]. `n` is a multiple of 8,
@@ -163,6 +189,29 @@ struct Kernels {
   // the sum of tables[piece * 16 + code] over its pieces.
   size_t (*codes_above)(const uint8_t* codes, size_t n, size_t pieces, const uint8_t* tables, uint16_t least,
                         uint32_t* found, uint16_t* scores);
+
+  // ---- transformers in bytes (int8_products_simd.h, bert_layer_simd.h) ----
+  // Sets out[t * stride + o] to the product of row t and column o of a packed matrix, times the factors of both, plus
+  // bias[o] unless `bias` is null. `outs` is a multiple of 16.
+  void (*multiply_int8)(const Int8Rows& x, const uint8_t* w, size_t outs, const float* columns, const float* bias,
+                        float* out, size_t stride);
+  // Writes x[c] * factors[c], or x[c] without factors, as bytes, with a scale and a sum for each group of them. `size`
+  // is a multiple of 16.
+  void (*quantize_row)(const float* x, const float* factors, size_t size, int8_t* bytes, float* scales, int32_t* sums);
+  // Sets row = (row + added - mean) / sqrt(variance + epsilon) * weight + bias. `dim` is a multiple of 16.
+  void (*add_and_norm)(const float* added, const float* weight, const float* bias, float epsilon, size_t dim,
+                       float* row);
+  // Sets x to the Gaussian error linear unit of x, or its approximation by tanh. `size` is a multiple of 16.
+  void (*gelu)(float* x, size_t size, bool tanh);
+  // Writes the softmax of a row of scores as bytes, zeros up to the next multiple of 16, with a scale and a sum for
+  // each group. Overwrites the scores after `size`, up to that multiple.
+  void (*softmax_row)(float* x, size_t size, int8_t* bytes, float* scales, int32_t* sums);
+  // Packs rows of bytes as the columns of a matrix: row t becomes column t. `size` is a multiple of 4, and columns
+  // after the last row, up to a multiple of 16, become zeros.
+  void (*pack_columns)(const int8_t* rows, size_t count, size_t size, uint8_t* out);
+  // Packs rows of float32, `stride` numbers apart, as the rows of a matrix of bytes, with a scale for each of its
+  // `size` columns, a multiple of 16. Rows after the last one, up to a multiple of 16, become zeros.
+  void (*pack_rows)(const float* rows, size_t stride, size_t count, size_t size, float* scales, uint8_t* out);
 };
 
 }  // namespace pychunk

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/view.h"
@@ -33,6 +36,24 @@ void for_each_gap(std::span<const RowRun> runs, int64_t rows, Each each) {
   if (rows > done) each(done, rows);
 }
 
+// An allocator whose vector leaves new numbers uninitialised. RowMakers write all of them, so clearing them first would
+// be another pass over the memory.
+template <typename T>
+struct UnclearedAllocator : std::allocator<T> {
+  template <typename U>
+  struct rebind {
+    using other = UnclearedAllocator<U>;
+  };
+  template <typename U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <typename U, typename... From>
+  void construct(U* at, From&&... from) {
+    ::new (static_cast<void*>(at)) U(std::forward<From>(from)...);
+  }
+};
+
 // The rows that a RowMaker made: all of them if they take at most kKeptBytes, else only the last ones requested.
 class RowWindow {
  public:
@@ -44,7 +65,8 @@ class RowWindow {
   void begin(int64_t rows, int64_t cols) {
     rows_ = rows, cols_ = cols, first_ = last_ = 0;
     // Release the memory of a request for more than kKeptBytes, which would otherwise stay with the thread.
-    if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes)) std::vector<float>().swap(values_);
+    if (values_.capacity() * sizeof(float) > static_cast<size_t>(kKeptBytes))
+      std::vector<float, UnclearedAllocator<float>>().swap(values_);
   }
 
   // Begins a matrix that takes rows over from the current one, and makes the others. Returns false, and begins nothing,
@@ -95,7 +117,7 @@ class RowWindow {
     values_.resize(static_cast<size_t>((to - from) * cols_));
   }
 
-  std::vector<float> values_;
+  std::vector<float, UnclearedAllocator<float>> values_;
   int64_t rows_ = 0, cols_ = 0, first_ = 0, last_ = 0;
 };
 

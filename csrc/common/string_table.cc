@@ -1,7 +1,8 @@
 #include "common/string_table.h"
 
+#include <sys/random.h>
+
 #include <limits>
-#include <random>
 
 #include "common/check.h"
 
@@ -10,8 +11,10 @@ namespace pychunk {
 namespace {
 
 uint64_t drawn_seed() {
-  std::random_device device;
-  return static_cast<uint64_t>(device()) << 32 | device();
+  // std::random_device needs glibc 2.36 if gcc 12's libstdc++ is linked statically, as in wheels.
+  uint64_t seed = 0;
+  PYCHUNK_CHECK(getentropy(&seed, sizeof(seed)) == 0, "the system gives no random numbers");
+  return seed;
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ Cohesion cohesion_between(const Document& document, int64_t s, int64_t row, bool
   const auto level = [&](int64_t at) {
     return document.blocks().level[static_cast<size_t>(document.block_of()[static_cast<size_t>(at)])];
   };
-  if (after == BlockKind::kHeading)
+  if (introduces_heading(document, s - 1)) return Cohesion::kLead;
+  if (after == BlockKind::kHeading || introduces_heading(document, s))
     return before == BlockKind::kHeading && level(s) > level(s - 1) ? Cohesion::kLead : Cohesion::kSection;
   if (before == BlockKind::kHeading || (before == BlockKind::kTerm && !listed)) return Cohesion::kLead;
   const bool prose = before == BlockKind::kParagraph || before == BlockKind::kItem || before == BlockKind::kQuote;
@@ -129,6 +130,14 @@ Cohesion cohesion_between(const Document& document, int64_t s, int64_t row, bool
 }
 
 }  // namespace
+
+bool introduces_heading(const Document& document, int64_t s) {
+  if (document.kind_of(s) != BlockKind::kCode) return false;
+  const BlockSpans& blocks = document.blocks();
+  const int64_t at = document.block_of()[static_cast<size_t>(s)];
+  return blocks.level[static_cast<size_t>(at)] > 0 && at + 1 < blocks.size() &&
+         blocks.kind_of(at + 1) == BlockKind::kHeading;
+}
 
 uint8_t block_level(const Document& document, int64_t s) {
   const std::span<const int32_t> block = document.block_of();

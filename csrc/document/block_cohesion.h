@@ -1,6 +1,7 @@
 // The spans that are kept together in documents whose blocks are known. A heading stays with the text below it, a term
 // with its definition, and a list with the line that introduces it. The rows of a table, and the lines of code, stay
-// together. A caption stays with its table, and an answer with its question.
+// together. A caption stays with its table, an answer with its question, and code of a heading's level with this
+// heading.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,6 +11,10 @@
 namespace pychunk {
 
 class Document;
+
+// Return whether a sentence is in code with a level that is directly before a heading, as the comments and decorators
+// above a definition are. The section of this heading begins with the code.
+bool introduces_heading(const Document& document, int64_t s);
 
 // Return the heading level of a sentence, also if the sentence is removed, or 0 if it is no heading.
 uint8_t block_level(const Document& document, int64_t s);

@@ -84,7 +84,7 @@ void Document::take_vectors() {
   const auto at = static_cast<size_t>(row_);
   const Plan& plan = *inputs_->plan;
   const bool sums = plan.method->summaries && !inputs_->cuts.given() && is_summed(plan.summary);
-  const int64_t bad = scaled_.open(raw[at], sums);
+  const int64_t bad = scaled_.open(raw[at], at + 1 < raw.size() ? raw[at + 1].data : nullptr, sums);
   PYCHUNK_CHECK(bad < 0, "sentence_vectors must be finite in float32; sentence ", bad, " of document ", name(),
                 " is not: remove infinity and NaN");
 }
@@ -149,7 +149,15 @@ void Document::take_sentences() {
     sentences_.flags.assign(flags.begin(), flags.end());
     return;
   }
+  // Most gaps are one space after an ASCII character. For these, the search for the end of the text before the gap and
+  // for line breaks in it took a seventh of the time of documents with vectors of 8 dimensions.
+  const uint8_t after_space = flags_of_gap(" ");
   for (const int64_t start : sentences_.starts) {
+    const auto at = static_cast<size_t>(start);
+    if (at >= 2 && text_[at - 1] == ' ' && text_[at - 2] > ' ' && text_[at - 2] < 0x7F) {
+      sentences_.flags.push_back(after_space);
+      continue;
+    }
     const std::string_view gap = slice(text_, trim_end(text_, 0, start), start);
     sentences_.flags.push_back(start == 0 ? static_cast<uint8_t>(kParagraphStart) : flags_of_gap(gap));
   }

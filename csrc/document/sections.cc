@@ -135,6 +135,12 @@ void find_sections(Document& document, std::vector<Section>& out) {
     const bool title = !kept && has_blocks && block_level(document, s) == 1;
     if ((borders.levels[at] == 0 && !title) || headed) continue;
     headed = true;
+    if (has_blocks && s > 0 && introduces_heading(document, s - 1)) {
+      const std::span<const int32_t> block = document.block_of();
+      while (run > 0 && block[static_cast<size_t>(run) - 1] == block[at - 1] &&
+             is_closed(borders.cohesion[static_cast<size_t>(run)]))
+        --run;
+    }
     add_section(document, run, s, title ? uint8_t{1} : borders.levels[at], out);
   }
 }

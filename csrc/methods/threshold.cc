@@ -21,7 +21,12 @@ double percentile(std::vector<double>& values, double percent) {
 
 void label_by_mean(std::span<const float> scores, double k, std::vector<int8_t>& labels) {
   Moments moments;
-  for (const float score : scores) moments.add(score);
+  if (k == 0.0) {  // the mean is enough, without the squares
+    for (const float score : scores) moments.sum += fixed_point(score);
+    moments.count = static_cast<int64_t>(scores.size());
+  } else {
+    for (const float score : scores) moments.add(score);
+  }
   const MeanThreshold threshold(moments, k);
   labels.resize(scores.size());
   for (size_t i = 0; i < scores.size(); ++i) labels[i] = threshold.reached(scores[i]);

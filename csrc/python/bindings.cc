@@ -61,10 +61,7 @@ void bind_text(py::module_& m) {
         Array<uint32_t> out(count);
         uint32_t* to = out.mutable_data();
         without_gil([&] {
-          parallel_for(count, threads, [&](int64_t block) {
-            const auto own = bytes.substr(static_cast<size_t>(block * size), static_cast<size_t>(size));
-            to[block] = static_cast<uint32_t>(hash128(own, 0).low);
-          });
+          block_hashes(bytes, static_cast<size_t>(size), threads, to);
           return true;
         });
         return out;
@@ -235,8 +232,10 @@ PYBIND11_MODULE(_core, m) {
   bind_wordpiece(m);
   bind_recursive(m);
   bind_segment(m);
+  bind_arrow(m);
   bind_encode(m);
   bind_json(m);
+  bind_compression(m);
   bind_markdown(m);
   bind_html(m);
   bind_noise(m);
@@ -246,6 +245,7 @@ PYBIND11_MODULE(_core, m) {
   bind_terms(m);
   bind_duplicates(m);
   bind_levels(m);
+  bind_cancellation(m);
   bind_tokens(m);
   bind_sentencepiece(m);
 }

@@ -17,6 +17,7 @@
 #include "common/interrupt.h"
 #include "common/view.h"
 #include "document/plan.h"
+#include "python/cancellation.h"
 #include "python/gil.h"
 
 #ifdef Py_GIL_DISABLED
@@ -56,10 +57,14 @@ inline Texts texts(const Array<uint8_t>& text, const Array<int64_t>& offsets) {
 // Check that all texts are UTF-8, and that none begins or ends inside a character.
 void check_utf8(const Array<uint8_t>& text, std::span<const int64_t> offsets);
 
+// The name of capsules that hold a std::shared_ptr<void>, whose memory other owners can share (arrow_batch.cc).
+constexpr char kSharedMemory[] = "pychunk.memory";
+
 // Return a Python object that keeps a buffer's memory alive.
 template <typename T>
 py::capsule owner_of(const Buffer<T>& buffer) {
-  return {new std::shared_ptr<void>(buffer.memory), [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
+  return {new std::shared_ptr<void>(buffer.memory), kSharedMemory,
+          [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
 }
 
 // Pass a buffer to NumPy without a copy.
@@ -84,7 +89,8 @@ Array<T> array(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shap
 }
 
 // Run work() without Python's lock. On the main thread it ends early if a signal handler raises, as the handler of
-// Ctrl-C does, and raises the same exception.
+// Ctrl-C does, and raises the same exception. On a thread with a current Cancellation it ends early if that is asked
+// for.
 template <typename Work>
 auto without_gil(Work work) {
   using Result = decltype(work());
@@ -104,11 +110,15 @@ auto without_gil(Work work) {
     if (error) std::rethrow_exception(error);
     return std::move(*result);
   }
-  const auto run_handlers = [] {
+  const Cancellation* const cancellation = Cancellation::current();
+  if (cancellation != nullptr) cancellation->check();  // Several short calls would never look at it.
+  const auto look = [cancellation] {
+    if (cancellation != nullptr) cancellation->check();
+    if (!on_main_thread()) return;
     const Locked locked;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   };
-  Call call(on_main_thread() ? std::function<void()>(run_handlers) : nullptr);
+  Call call(cancellation != nullptr || on_main_thread() ? std::function<void()>(look) : nullptr);
   try {
     const Unlocked unlocked;
     return work();
@@ -127,8 +137,10 @@ inline Unit unit_from(const std::string& name) {
 
 // The functions that bind the parts of the module.
 void bind_segment(py::module_& m);
+void bind_arrow(py::module_& m);
 void bind_encode(py::module_& m);
 void bind_json(py::module_& m);
+void bind_compression(py::module_& m);
 void bind_markdown(py::module_& m);
 void bind_html(py::module_& m);
 void bind_noise(py::module_& m);
@@ -138,6 +150,7 @@ void bind_topic(py::module_& m);
 void bind_terms(py::module_& m);
 void bind_duplicates(py::module_& m);
 void bind_levels(py::module_& m);
+void bind_cancellation(py::module_& m);
 void bind_tokens(py::module_& m);
 void bind_sentencepiece(py::module_& m);
 

@@ -1,5 +1,10 @@
-// The steps around a transformer, for Python: rows and batches in, hidden states pooled. The model itself runs
-// elsewhere.
+// Transformers, for Python: rows and batches in, a BERT whose products are of bytes, hidden states pooled. Other models
+// run elsewhere.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "bert/bert.h"
 #include "python/bindings.h"
 #include "tokens/transformer_batch.h"
 #include "vectors/pooling.h"
@@ -107,9 +112,111 @@ void probabilities(const Array<T>& logits, const Array<int64_t>& chosen, int64_t
                     out.mutable_data());
 }
 
+// A model, and the arrays that it reads.
+struct KeptBert {
+  std::vector<Array<float>> arrays;
+  BertWeights weights;
+  std::unique_ptr<Bert> bert;
+
+  FloatLayer layer(size_t at, size_t in, size_t outs) {
+    const bool norm = in == 0;
+    const Array<float>&weight = arrays.at(at), &bias = arrays.at(at + 1);
+    const auto size = [](const Array<float>& array) { return static_cast<size_t>(array.size()); };
+    PYCHUNK_CHECK(size(weight) == (norm ? outs : in * outs) && size(bias) == outs, "array ", at, " must hold ",
+                  norm ? outs : in * outs, " numbers and its bias ", outs, ", got ", size(weight), " and ", size(bias));
+    return {weight.data(), bias.data()};
+  }
+};
+
+// The arrays are those of a BertWeights in the order of its fields, and of all its layers in theirs.
+KeptBert made_bert(std::vector<Array<float>> arrays, size_t heads, float epsilon, bool tanh, bool first_only) {
+  KeptBert kept{std::move(arrays), {}, nullptr};
+  BertWeights& w = kept.weights;
+  constexpr size_t kOfLayer = 12, kFirst = 4;  // arrays of a layer, and those before the first layer
+  PYCHUNK_CHECK(kept.arrays.size() >= kFirst + kOfLayer, "arrays must hold a layer, got ", kept.arrays.size());
+  const Array<float>&words = kept.arrays[0], &places = kept.arrays[1];
+  PYCHUNK_CHECK(words.ndim() == 2 && places.ndim() == 3 && words.shape(1) == places.shape(2), "words must be [n, dim] ",
+                "and places [types, positions, dim], got ", shape_of(words), " and ", shape_of(places));
+  for (const Array<float>& each : kept.arrays)
+    PYCHUNK_CHECK(std::all_of(each.data(), each.data() + each.size(), [](float x) { return std::isfinite(x); }),
+                  "weights must be finite");
+  w.words = words.data();
+  w.places = places.data();
+  w.vocabulary = static_cast<size_t>(words.shape(0));
+  w.types = static_cast<size_t>(places.shape(0));
+  w.positions = static_cast<size_t>(places.shape(1));
+  w.dim = static_cast<size_t>(words.shape(1));
+  w.heads = heads;
+  w.epsilon = epsilon;
+  w.tanh = tanh;
+  w.first_only = first_only;
+  const size_t layers = (kept.arrays.size() - kFirst) / kOfLayer, left = (kept.arrays.size() - kFirst) % kOfLayer;
+  w.wide = static_cast<size_t>(kept.arrays[kFirst + 7].size());
+  PYCHUNK_CHECK(left == 0 || left == 4, "arrays must end with a layer or a head, got ", left, " more");
+  PYCHUNK_CHECK(w.vocabulary > 0 && w.types > 0 && w.positions > 0 && heads > 0 && w.dim > 0 && w.dim % heads == 0 &&
+                    w.dim / heads % 16 == 0 && w.dim / heads <= 128 && w.wide % 16 == 0 && w.wide > 0 &&
+                    w.wide <= 32768,
+                "dimensions of heads must be a multiple of 16 up to 128, and inner dimensions one up to 32,768, got ",
+                w.dim, " dimensions in ", heads, " heads, and ", w.wide);
+  w.norm = kept.layer(2, 0, w.dim);
+  for (size_t i = 0; i < layers; ++i) {
+    const size_t at = kFirst + i * kOfLayer;
+    w.layers.push_back({kept.layer(at, w.dim, 3 * w.dim), kept.layer(at + 2, w.dim, w.dim),
+                        kept.layer(at + 4, 0, w.dim), kept.layer(at + 6, w.dim, w.wide),
+                        kept.layer(at + 8, w.wide, w.dim), kept.layer(at + 10, 0, w.dim)});
+  }
+  if (left > 0) {
+    const size_t at = kept.arrays.size() - left;
+    w.classes = static_cast<size_t>(kept.arrays.back().size());
+    PYCHUNK_CHECK(w.classes > 0, "a head must have classes, got 0");
+    w.pooler = kept.layer(at, w.dim, w.dim);
+    w.classifier = kept.layer(at + 2, w.dim, w.classes);
+  }
+  kept.bert = without_gil([&] { return std::make_unique<Bert>(w); });
+  return kept;
+}
+
+Array<float> run_bert(const KeptBert& kept, const Array<int32_t>& ids, const Array<int32_t>& lengths,
+                      const Optional<int32_t>& types) {
+  const BertWeights& w = kept.weights;
+  PYCHUNK_CHECK(ids.ndim() == 2 && ids.shape(0) == lengths.size(), "ids must be [", lengths.size(), ", width], got ",
+                shape_of(ids));
+  PYCHUNK_CHECK(!types || (types->ndim() == 2 && types->shape(0) == ids.shape(0) && types->shape(1) == ids.shape(1)),
+                "types must have the shape of ids");
+  const auto width = static_cast<size_t>(ids.shape(1));
+  PYCHUNK_CHECK(width <= w.positions, "rows must have at most ", w.positions, " tokens, got ", width);
+  const auto below = [](const Array<int32_t>& numbers, size_t limit, const char* name) {
+    for (const int32_t each : view(numbers))
+      PYCHUNK_CHECK(each >= 0 && static_cast<size_t>(each) < limit, name, " must be from 0 to ", limit - 1, ", got ",
+                    each);
+  };
+  below(ids, w.vocabulary, "ids");
+  if (types) below(*types, w.types, "types");
+  for (const int32_t each : view(lengths))
+    PYCHUNK_CHECK(each > 0 && static_cast<size_t>(each) <= width, "lengths must be from 1 to ", width, ", got ", each);
+  std::vector<py::ssize_t> shape{ids.shape(0)};
+  if (w.classes > 0) {
+    shape.push_back(static_cast<py::ssize_t>(w.classes));
+  } else {
+    shape.push_back(w.first_only ? 1 : ids.shape(1));
+    shape.push_back(static_cast<py::ssize_t>(w.dim));
+  }
+  Array<float> out(shape);
+  float* to = out.mutable_data();
+  const Unlocked unlocked;
+  kept.bert->forward(ids.data(), types ? types->data() : nullptr, view(lengths), width, to);
+  return out;
+}
+
 }  // namespace
 
 void bind_encode(py::module_& m) {
+  py::class_<KeptBert>(m, "Bert", "A BERT whose products are of bytes; see csrc/bert/bert.h.")
+      .def(py::init(&made_bert), py::arg("arrays"), py::arg("heads"), py::arg("epsilon"), py::arg("tanh"),
+           py::arg("first_only"))
+      .def("forward", &run_bert, py::arg("ids").noconvert(), py::arg("lengths").noconvert(),
+           py::arg("types").noconvert(),
+           "Return the states float32[rows, width or 1, dim], or logits [rows, classes], of rows of tokens.");
   py::class_<KeptRows>(
       m, "ModelRows", "The sentences, or pairs of them, that a transformer reads; see csrc/tokens/transformer_batch.h.")
       .def(py::init([](Array<int32_t> ids, Array<int64_t> offsets, Array<int64_t> first, Optional<int64_t> second,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "common/work_counters.h"
@@ -18,6 +19,27 @@
 
 namespace pychunk {
 namespace {
+
+// Return a literal as a string of Python, which is made only once: that takes longer than to read an attribute.
+PyObject* name_of(const char* literal) {
+  static auto* const names = new std::unordered_map<const char*, PyObject*>;  // guarded by the GIL, never destroyed
+  PyObject*& name = (*names)[literal];
+  if (name == nullptr) name = PyUnicode_InternFromString(literal);
+  if (name == nullptr) throw py::error_already_set();
+  return name;
+}
+
+py::object attribute_of(const py::handle& owner, const char* literal) {
+  PyObject* const found = PyObject_GetAttr(owner.ptr(), name_of(literal));
+  if (found == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(found);
+}
+
+// Return the object of the core that Python holds, or null for None. pybind11 would first ask None for attributes.
+template <typename T>
+T* native_of(const py::object& value) {
+  return value.is_none() ? nullptr : value.cast<T*>();
+}
 
 template <typename T>
 T named(std::initializer_list<std::pair<std::string_view, T>> names, const py::object& plan, const char* key) {
@@ -118,15 +140,17 @@ class Arguments {
  public:
   Arguments(const py::object& request, const py::object& tokenizer, const py::object& counter, const py::object& head,
             const py::object& topic, const Optional<uint8_t>& flags)
-      : features_(request.attr("features")), cuts_(request.attr("cuts")), kept_{tokenizer, counter, head, topic} {
-    plan_ = plan_from(request.attr("plan"), !cuts_.is_none());
-    in_.tokenizer = tokenizer.cast<const WordPiece*>();  // null for None
-    in_.counter = counter.cast<const TokenCounter*>();   // null for None
-    in_.first_row = request.attr("first_row").cast<int64_t>();
-    in_.threads = request.attr("threads").cast<int>();
-    in_.kept = request.attr("kept").cast<KeptSentences*>();  // null for None
+      : features_(attribute_of(request, "features")),
+        cuts_(attribute_of(request, "cuts")),
+        kept_{tokenizer, counter, head, topic} {
+    plan_ = plan_from(attribute_of(request, "plan"), !cuts_.is_none());
+    in_.tokenizer = native_of<const WordPiece>(tokenizer);
+    in_.counter = native_of<const TokenCounter>(counter);
+    in_.first_row = attribute_of(request, "first_row").cast<int64_t>();
+    in_.threads = attribute_of(request, "threads").cast<int>();
+    in_.kept = native_of<KeptSentences>(attribute_of(request, "kept"));
     in_.texts = texts(array<uint8_t>(features_, "text"), array<int64_t>(features_, "offsets"));
-    take_models(request, head.cast<const KeptHead*>(), topic_head_of(topic), flags);
+    take_models(request, native_of<const KeptHead>(head), topic_head_of(topic), flags);
     take_features(request);
     take_cuts();
     check();
@@ -142,7 +166,7 @@ class Arguments {
   // Return the array that an attribute holds, and keep it alive.
   template <typename T>
   Array<T> array(const py::object& owner, const char* name) {
-    py::object value = owner.attr(name);
+    py::object value = attribute_of(owner, name);
     if (!py::isinstance<Array<T>>(value))
       throw py::type_error(std::string(name) + " must be a C-contiguous array of " +
                            std::string(py::str(py::dtype::of<T>())));
@@ -157,7 +181,7 @@ class Arguments {
 
   template <typename T>
   void ragged(const py::object& owner, const char* attribute, const char* name, Ragged<T>& out) {
-    const py::object value = owner.attr(attribute);
+    const py::object value = attribute_of(owner, attribute);
     if (value.is_none()) return;
     const auto values = array<T>(value, "values");
     out = {view(values), view(array<int64_t>(value, "offsets"))};
@@ -166,11 +190,11 @@ class Arguments {
   }
 
   void rows(const py::object& owner, const char* attribute, const char* name, RaggedRows& out) {
-    const py::object value = owner.attr(attribute);
+    const py::object value = attribute_of(owner, attribute);
     if (value.is_none()) return;
     const auto offsets = view(array<int64_t>(value, "offsets"));
     if (py::hasattr(value, "pieces")) {
-      take_raw(value.attr("pieces"), offsets, out);
+      take_raw(attribute_of(value, "pieces"), offsets, out);
     } else {
       out = {matrix(array<float>(value, "values"), name), offsets, {}};
     }
@@ -221,7 +245,7 @@ class Arguments {
 
   void take_models(const py::object& request, const KeptHead* head, const TopicHead* topic,
                    const Optional<uint8_t>& flags) {
-    if (!request.attr("table").is_none()) {
+    if (!attribute_of(request, "table").is_none()) {
       in_.table = matrix(array<int8_t>(request, "table"), "table");
       PYCHUNK_CHECK(in_.tokenizer != nullptr, "a table needs a tokenizer, got none; pass one");
       PYCHUNK_CHECK(in_.table.rows >= in_.tokenizer->vocabulary_size(), "the table must have a row for each of ",
@@ -242,7 +266,7 @@ class Arguments {
   }
 
   void take_features(const py::object& request) {
-    text(request.attr("ids"), "ids", in_.ids);
+    text(attribute_of(request, "ids"), "ids", in_.ids);
     ragged(features_, "sentences", "sentence_spans", in_.sentences);
     ragged(features_, "flags", "flags", in_.flags);
     ragged(features_, "token_counts", "token_counts", in_.token_counts);
@@ -253,7 +277,7 @@ class Arguments {
     take_token_ids();
     rows(features_, "vectors", "sentence_vectors", in_.vectors);
     rows(features_, "table_vectors", "table_vectors", in_.table_vectors);
-    const py::object summaries = features_.attr("summaries");
+    const py::object summaries = attribute_of(features_, "summaries");
     if (summaries.is_none()) return;
     if (py::hasattr(summaries, "offsets")) return text(summaries, "summaries", in_.summaries);
     in_.summary_vectors = matrix(array<float>(features_, "summaries"), "summaries");
@@ -275,9 +299,9 @@ class Arguments {
                     end.size());
       return offsets;
     };
-    if (const py::object removed = features_.attr("removed"); !removed.is_none())
+    if (const py::object removed = attribute_of(features_, "removed"); !removed.is_none())
       layout.removed_offsets = spans(removed, "removed", layout.removed.start, layout.removed.end);
-    const py::object from = features_.attr("blocks");
+    const py::object from = attribute_of(features_, "blocks");
     if (from.is_none()) return;
     BlockSpans& blocks = layout.blocks;
     layout.block_offsets = spans(from, "blocks", blocks.start, blocks.end);
@@ -285,7 +309,7 @@ class Arguments {
     PYCHUNK_CHECK(blocks.kind.size() == blocks.start.size() && blocks.level.size() == blocks.start.size(),
                   "blocks need a kind and a level for each of ", blocks.start.size(), ", got ", blocks.kind.size(),
                   " kinds and ", blocks.level.size(), " levels");
-    if (!from.attr("markup").is_none()) {
+    if (!attribute_of(from, "markup").is_none()) {
       blocks.markup = view(array<bool>(from, "markup"));
       PYCHUNK_CHECK(blocks.markup.size() == blocks.start.size(), "blocks need a markup flag for each of ",
                     blocks.start.size(), ", got ", blocks.markup.size());
@@ -296,7 +320,7 @@ class Arguments {
   }
 
   void take_token_ids() {
-    const py::object value = features_.attr("token_ids");
+    const py::object value = attribute_of(features_, "token_ids");
     if (value.is_none()) return;
     PYCHUNK_CHECK(in_.counter == nullptr, "token_ids need the counts of their own tokenizer, got a counter");
     const auto ids = array<int32_t>(value, "values");
@@ -311,7 +335,7 @@ class Arguments {
 
   // Return the small integers of an attribute, one for each cut.
   std::span<const int8_t> labels(const char* name, int low, int high, int64_t wanted) {
-    if (cuts_.attr(name).is_none()) return {};
+    if (attribute_of(cuts_, name).is_none()) return {};
     const auto found = view(array<int8_t>(cuts_, name));
     PYCHUNK_CHECK(static_cast<int64_t>(found.size()) == wanted, "cuts need a ", name, " for each of ", wanted,
                   " chunks, got ", found.size());
@@ -330,7 +354,7 @@ class Arguments {
     one_each(cuts.first.size(), "cuts");
     cuts.relevance = labels("relevance", -1, 1, first.size());
     cuts.reason = labels("reason", 1, static_cast<int>(CutReason::kGiven), first.size());
-    cuts.pairs = cuts_.attr("pairs").cast<bool>();
+    cuts.pairs = attribute_of(cuts_, "pairs").cast<bool>();
     ragged(cuts_, "score", "scores of cuts", cuts.score);
   }
 
@@ -366,51 +390,54 @@ py::dict segment_batch(const Arguments& arguments) {
   const int64_t dim = given.given() ? given.rows.cols : in.table.cols;
   const py::capsule spans = owner_of(table.document);  // also owns all other buffers in its arena (table.cc)
   py::dict out;
-  out["document_index"] = array(std::move(table.document), spans);
-  out["chunk_index"] = array(std::move(table.chunk), spans);
-  out["chunk_id"] = array(std::move(table.chunk_id), spans);
-  out["text_id"] = array(std::move(table.text_id), spans);
+  const auto set = [&out](const char* literal, const py::object& value) {
+    if (PyDict_SetItem(out.ptr(), name_of(literal), value.ptr()) != 0) throw py::error_already_set();
+  };
+  set("document_index", array(std::move(table.document), spans));
+  set("chunk_index", array(std::move(table.chunk), spans));
+  set("chunk_id", array(std::move(table.chunk_id), spans));
+  set("text_id", array(std::move(table.text_id), spans));
 #define PYCHUNK_COLUMN(name, there, value) \
-  if (there) out[#name] = array(std::move(table.name), spans);
+  if (there) set(#name, array(std::move(table.name), spans));
   PYCHUNK_WHOLE_COLUMNS(PYCHUNK_COLUMN)
 #undef PYCHUNK_COLUMN
-  out["text"] = array(std::move(table.text));
-  out["text_offsets"] = array(std::move(table.text_offsets), spans);
-  out["relevance"] = array(std::move(table.relevance), spans);
-  out["end_reason"] = array(std::move(table.end_reason), spans);
-  out["score"] = array(std::move(table.score), spans);
+  set("text", array(std::move(table.text)));
+  set("text_offsets", array(std::move(table.text_offsets), spans));
+  set("relevance", array(std::move(table.relevance), spans));
+  set("end_reason", array(std::move(table.end_reason), spans));
+  set("score", array(std::move(table.score), spans));
   if (in.plan->chunk_vectors) {
     const int64_t rows = dim == 0 ? 0 : table.chunk_vectors.size / dim;
-    out["vector"] = array(std::move(table.chunk_vectors), {rows, dim});
+    set("vector", array(std::move(table.chunk_vectors), {rows, dim}));
   }
   if (in.plan->sentence_vectors) {
     const int64_t rows = table.sentence_start.size;
-    out["sentence_offsets"] = array(std::move(table.sentence_offsets), spans);
-    out["sentence_start"] = array(std::move(table.sentence_start));
-    out["sentence_end"] = array(std::move(table.sentence_end));
-    out["sentence_vectors"] = array(std::move(table.sentence_vectors), {rows, dim});
+    set("sentence_offsets", array(std::move(table.sentence_offsets), spans));
+    set("sentence_start", array(std::move(table.sentence_start)));
+    set("sentence_end", array(std::move(table.sentence_end)));
+    set("sentence_vectors", array(std::move(table.sentence_vectors), {rows, dim}));
   }
   if (in.plan->summaries_out) {
-    out["summary_vector"] = array(std::move(table.summaries.vectors), {in.texts.size(), in.dim()});
-    out["summary_offsets"] = array(std::move(table.summaries.offsets));
-    out["summary_start"] = array(std::move(table.summaries.start));
-    out["summary_end"] = array(std::move(table.summaries.end));
-    out["summary_text"] = array(std::move(table.summaries.text));
-    out["summary_text_offsets"] = array(std::move(table.summaries.text_offsets));
+    set("summary_vector", array(std::move(table.summaries.vectors), {in.texts.size(), in.dim()}));
+    set("summary_offsets", array(std::move(table.summaries.offsets)));
+    set("summary_start", array(std::move(table.summaries.start)));
+    set("summary_end", array(std::move(table.summaries.end)));
+    set("summary_text", array(std::move(table.summaries.text)));
+    set("summary_text_offsets", array(std::move(table.summaries.text_offsets)));
   }
   if (in.outlines()) {
-    out["heading_text"] = array(std::move(table.outline.headings));
-    out["heading_offsets"] = array(std::move(table.outline.heading_offsets));
-    out["path"] = array(std::move(table.outline.path));
-    out["path_offsets"] = array(std::move(table.outline.path_offsets));
-    out["heading_parents"] = array(std::move(table.outline.heading_parents));
-    out["sections"] = array(std::move(table.outline.sections));
-    out["section_offsets"] = array(std::move(table.outline.section_offsets));
-    out["header"] = array(std::move(table.outline.headers));
-    out["header_offsets"] = array(std::move(table.outline.header_offsets));
+    set("heading_text", array(std::move(table.outline.headings)));
+    set("heading_offsets", array(std::move(table.outline.heading_offsets)));
+    set("path", array(std::move(table.outline.path)));
+    set("path_offsets", array(std::move(table.outline.path_offsets)));
+    set("heading_parents", array(std::move(table.outline.heading_parents)));
+    set("sections", array(std::move(table.outline.sections)));
+    set("section_offsets", array(std::move(table.outline.section_offsets)));
+    set("header", array(std::move(table.outline.headers)));
+    set("header_offsets", array(std::move(table.outline.header_offsets)));
   }
-  out["tokens_met"] = table.tokens_met;
-  out["fallback_tokens"] = table.fallback_tokens;
+  set("tokens_met", py::int_(table.tokens_met));
+  set("fallback_tokens", py::int_(table.fallback_tokens));
   return out;
 }
 

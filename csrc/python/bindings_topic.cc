@@ -1,4 +1,7 @@
 // The topic network for Python: its weights, which it keeps alive, and its inputs for sentences, which training reads.
+#include <algorithm>
+#include <cmath>
+
 #include "common/parallel.h"
 #include "document/document.h"
 #include "python/bindings.h"
@@ -37,6 +40,10 @@ class KeptTopic {
                         layer.dilation <= 64 && layer.weights.rows <= 64 * channels,
                     "a layer must be [taps * channels, channels] with an odd number of taps below 64, got ",
                     shape_of(layers_[2 * i]), " for ", channels, " channels");
+      // The layers multiply the zeros around a document, too.
+      PYCHUNK_CHECK(std::all_of(layer.weights.data, layer.weights.data + layer.weights.rows * channels,
+                                [](float x) { return std::isfinite(x); }),
+                    "the weights of layer ", i, " must be finite, got infinity or NaN: train the model again");
       head_.layers.push_back(layer);
     }
     const auto width = static_cast<size_t>(channels);
@@ -96,8 +103,7 @@ py::tuple topic_inputs(const Array<uint8_t>& text, const Array<int64_t>& offsets
 }  // namespace
 
 const TopicHead* topic_head_of(const py::object& kept) {
-  const auto* found = kept.cast<const KeptTopic*>();  // null for None
-  return found == nullptr ? nullptr : found->head();
+  return kept.is_none() ? nullptr : kept.cast<const KeptTopic&>().head();
 }
 
 void bind_topic(py::module_& m) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "common/dispatch.h"
 #include "common/parallel.h"
 #include "search/scan.h"
 
@@ -21,7 +22,6 @@ constexpr double kMostOfLength = 32767.0, kMostByLength = 16384.0, kMostWeight =
 constexpr double kStep = 0.37;
 // Lengths are rounded up, by the factor kRoundedUp. kLostOfLength is added for squares below the smallest float32.
 constexpr float kRoundedUp = 1.00001f, kLostOfLength = 1e-17f;
-constexpr int64_t kRowLanes = 8;
 
 // Return the sum of the squares of n numbers, of at most 2^14 each.
 int64_t squares_of(const int8_t* numbers, int64_t n) {
@@ -86,47 +86,14 @@ std::vector<float> steps_of(const RowPlaces& places, int64_t dim, int64_t head) 
   return steps;
 }
 
-// An encoder of one row that also measures how much of the row its codes represent.
-class RowCoder {
- public:
-  RowCoder(const std::vector<float>& steps, int64_t dim) : steps_(steps), dim_(dim) {
-    for (const float step : steps) inverse_.push_back(step > 0.0f ? 1.0f / step : 0.0f);
-  }
+// The lengths of a row, rounded up: of what its codes lose, of its other numbers, and of the values that its codes
+// stand for.
+struct RowLengths {
+  float rest, tail, coded;
 
-  struct Lengths {
-    float rest, tail, coded;
-
-    // Keep the greater one of each length. A value that is not a number counts as infinite.
-    void take(const Lengths& other) {
-      rest = greater(rest, other.rest), tail = greater(tail, other.tail), coded = greater(coded, other.coded);
-    }
-  };
-  // Encode a row. codes: [head].
-  Lengths operator()(const int8_t* row, uint8_t* codes) const {
-    const float scale = scale_of(row, dim_);
-    float left[kRowLanes] = {}, kept[kRowLanes] = {};
-    const auto head = static_cast<int64_t>(steps_.size());
-    for (int64_t c = 0; c < head; c += kRowLanes) {
-      float number[kRowLanes], stands_for[kRowLanes];
-      int32_t code[kRowLanes];
-      const float *step = steps_.data() + c, *inverse = inverse_.data() + c;
-      for (int64_t k = 0; k < kRowLanes; ++k) number[k] = static_cast<float>(row[c + k]);
-      for (int64_t k = 0; k < kRowLanes; ++k) {
-        number[k] *= scale;
-        float place = number[k] * inverse[k] + 8.0f;
-        place = place > 0.0f ? place : 0.0f;  // replaces NaN by a number
-        place = place < 15.0f ? place : 15.0f;
-        code[k] = static_cast<int32_t>(place);
-        stands_for[k] = (static_cast<float>(code[k]) - 7.5f) * step[k];
-      }
-      for (int64_t k = 0; k < kRowLanes; ++k) {
-        const float lacks = number[k] - stands_for[k];
-        left[k] += lacks * lacks, kept[k] += stands_for[k] * stands_for[k];
-      }
-      for (int64_t k = 0; k < kRowLanes; ++k) codes[c + k] = static_cast<uint8_t>(code[k]);
-    }
-    const float tail = std::sqrt(static_cast<float>(squares_of(row + head, dim_ - head))) * std::fabs(scale);
-    return {length(left), tail * kRoundedUp + kLostOfLength, length(kept)};
+  // Keep the greater one of each length. A value that is not a number counts as infinite.
+  void take(const RowLengths& other) {
+    rest = greater(rest, other.rest), tail = greater(tail, other.tail), coded = greater(coded, other.coded);
   }
 
  private:
@@ -134,20 +101,51 @@ class RowCoder {
     if (b <= a) return a;
     return b > a ? b : std::numeric_limits<float>::infinity();
   }
-  static float length(const float* squares) {
-    float sum = 0.0f;
-    for (int64_t k = 0; k < kRowLanes; ++k) sum += squares[k];
-    return std::sqrt(sum) * kRoundedUp + kLostOfLength;
-  }
-
-  const std::vector<float>& steps_;
-  std::vector<float> inverse_;
-  int64_t dim_;
 };
 
+float rounded_up(float squares, float times = 1.0f) { return std::sqrt(squares) * times * kRoundedUp + kLostOfLength; }
+
 double step_of(float longest) { return std::max(static_cast<double>(longest) / kMostOfLength * 1.00001, 1e-30); }
-uint32_t in_steps(float length, double step) {
-  return static_cast<uint32_t>(std::ceil(static_cast<double>(length) / step));
+// Return more steps than the length has, and at most kMostOfLength if it is at most the greatest length of step_of().
+// A conversion takes fewer instructions than rounding up, for which the baseline instruction set calls a function.
+uint32_t in_steps(float length, double per_step) {
+  return static_cast<uint32_t>(static_cast<double>(length) * per_step) + 1;
+}
+
+int64_t tasks_of(int64_t rows) { return (rows + kRowsATask - 1) / kRowsATask; }
+
+// Calls work(task, begin, end) for tasks of consecutive rows.
+template <typename Work>
+void each_task(int64_t rows, int threads, const Work& work) {
+  parallel_for(tasks_of(rows), threads, [&](int64_t task) {
+    work(static_cast<size_t>(task), task * kRowsATask, std::min(rows, (task + 1) * kRowsATask));
+  });
+}
+
+// Writes the codes of all rows, and two lengths of each, `rest` and `tail`. Returns the greatest lengths.
+RowLengths code_rows(const RowPlaces& places, int64_t dim, int threads, const RowHeads& heads, float* rests_and_tails) {
+  std::vector<float> inverses;
+  for (const float step : heads.steps) inverses.push_back(step > 0.0f ? 1.0f / step : 0.0f);
+  const Kernels& run = kernels();
+  std::vector<RowLengths> longest(static_cast<size_t>(tasks_of(places.rows())), RowLengths{});
+  each_task(places.rows(), threads, [&](size_t task, int64_t begin, int64_t end) {
+    RowLengths most{};
+    for (int64_t row = begin; row < end; ++row) {
+      const int8_t* from = places[row];
+      uint8_t* to = heads.codes.data + row / RowHeads::kGroup * RowHeads::kGroup * heads.head / 2;
+      float squares[3];
+      run.code_row(from, static_cast<size_t>(dim), inverses.size(), heads.steps.data(), inverses.data(),
+                   to + row % RowHeads::kGroup * 4, squares);
+      const float tail = rounded_up(squares[2], std::fabs(scale_of(from, dim)));
+      const RowLengths lengths{rounded_up(squares[0]), tail, rounded_up(squares[1])};
+      rests_and_tails[2 * row] = lengths.rest, rests_and_tails[2 * row + 1] = tail;
+      most.take(lengths);
+    }
+    longest[task] = most;
+  });
+  RowLengths most{};
+  for (const RowLengths& each : longest) most.take(each);
+  return most;
 }
 
 }  // namespace
@@ -161,32 +159,23 @@ std::unique_ptr<RowHeads> RowHeads::of(std::span<const StoredRows> parts, int64_
   auto out = std::make_unique<RowHeads>();
   out->head = head;
   out->steps = steps_of(places, dim, head);
-  out->codes.resize(static_cast<size_t>(filled * head / 2));
-  out->lengths.resize(static_cast<size_t>(filled));
-  Values<float> rests(static_cast<size_t>(rows)), tails(static_cast<size_t>(rows));
-  const RowCoder coder(out->steps, dim);
-  const int64_t tasks = (filled + kRowsATask - 1) / kRowsATask;
-  std::vector<RowCoder::Lengths> longest(static_cast<size_t>(tasks), RowCoder::Lengths{});
-  parallel_for(tasks, threads, [&](int64_t task) {
-    std::vector<uint8_t> codes(static_cast<size_t>(head));
-    for (int64_t row = task * kRowsATask; row < std::min(rows, (task + 1) * kRowsATask); ++row) {
-      const RowCoder::Lengths lengths = coder(places[row], codes.data());
-      uint8_t* group = out->codes.data() + row / kGroup * kGroup * head / 2 + row % kGroup * 4;
-      for (int64_t c = 0; c < head; c += 8, group += kGroup * 4) {
-        const uint8_t* own = codes.data() + c;
-        for (int64_t j = 0; j < 4; ++j) group[j] = static_cast<uint8_t>(own[j] | own[j + 4] << 4);
-      }
-      rests[static_cast<size_t>(row)] = lengths.rest, tails[static_cast<size_t>(row)] = lengths.tail;
-      longest[static_cast<size_t>(task)].take(lengths);
-    }
-  });
-  RowCoder::Lengths most{};
-  for (const RowCoder::Lengths& each : longest) most.take(each);
+  // Together these are large enough for large pages. The threads write to them first, so that none waits until one has
+  // cleared them.
+  Arena arena(Arena::bytes<uint8_t>(filled * head / 2) + Arena::bytes<uint32_t>(filled));
+  arena.take(filled * head / 2, out->codes), arena.take(filled, out->lengths);
+  const Buffer<float> rests_and_tails(2 * rows);
+  const int64_t whole = rows / kGroup * kGroup;
+  std::memset(out->codes.data + whole * head / 2, 0, static_cast<size_t>((filled - whole) * head / 2));
+  std::memset(out->lengths.data + rows, 0, static_cast<size_t>(filled - rows) * sizeof(uint32_t));
+  const RowLengths most = code_rows(places, dim, threads, *out, rests_and_tails.data);
   if (!std::isfinite(most.rest) || !std::isfinite(most.tail)) return nullptr;
   out->longest = static_cast<double>(most.coded);
   out->rest_step = step_of(most.rest), out->tail_step = step_of(most.tail);
-  for (size_t row = 0; row < rests.size(); ++row)
-    out->lengths[row] = in_steps(rests[row], out->rest_step) | in_steps(tails[row], out->tail_step) << 16;
+  const double rest_per = 1.0 / out->rest_step, tail_per = 1.0 / out->tail_step;
+  each_task(rows, threads, [&](size_t, int64_t begin, int64_t end) {
+    for (const float* own = rests_and_tails.data + 2 * begin; begin < end; ++begin, own += 2)
+      out->lengths.data[begin] = in_steps(own[0], rest_per) | in_steps(own[1], tail_per) << 16;
+  });
   return out;
 }
 

@@ -35,11 +35,11 @@ struct RowHeads {
   std::vector<float> steps;  // [head]
   // [groups, head / 8, 64, 4]: each byte holds the codes of numbers c + j and c + 4 + j, the first one in its lower
   // half. Code k of number c stands for (k - 7.5) * steps[c].
-  Values<uint8_t> codes;
+  Buffer<uint8_t> codes;
   // [groups * 64]: two lengths for each row, as integers of 15 bits, rounded up. The lower half times rest_step is the
   // length of what the codes lose of the first numbers. The upper half times tail_step is the length of the other
   // numbers.
-  Values<uint32_t> lengths;
+  Buffer<uint32_t> lengths;
   double rest_step, tail_step;
   double longest;  // the greatest length of the values that a row's codes stand for
 

@@ -119,7 +119,7 @@ class HeadPass {
     const auto at = static_cast<size_t>(rows.block), head = static_cast<size_t>(heads_.head);
     const auto block = static_cast<size_t>(block_);
     if (count_ > kTogether) find_chunks(rows, chunk);
-    run_.heads_above(heads_.codes.data() + at * head / 2, heads_.lengths.data() + at, block, head, asks_.data(), asked_,
+    run_.heads_above(heads_.codes.data + at * head / 2, heads_.lengths.data + at, block, head, asks_.data(), asked_,
                      limits_.data(), room_.data(), above_.data(), could_.data(), counts_.data());
     for (size_t q = 0; q < count_; ++q)
       keep_left(rows, q, std::span(above_).subspan(q * block, counts_[q]), could_.data() + q * block, chunk, allowed);

@@ -72,8 +72,11 @@ CutTable cuts(const Inputs& inputs, bool held) {
     for (int64_t i = borders[static_cast<size_t>(b)]; i < borders[static_cast<size_t>(b) + 1]; ++i) {
       const Closing closing(document);
       document.open(inputs, i);
-      grouping = {};
-      if (document.sentences() > 0) group_sentences(inputs, document, grouping);
+      if (document.sentences() > 0) {
+        group_sentences(inputs, document, grouping);
+      } else {
+        grouping = {};
+      }
       for (const Group& group : grouping.groups) {
         part.first.push_back(group.first);
         if (!grouping.labels.empty()) part.relevance.push_back(grouping.labels[static_cast<size_t>(group.first)]);

@@ -225,6 +225,52 @@ void add_normalised(const Rules& rules, const uint8_t* text, size_t begin, size_
   word.finish();
 }
 
+bool needs_normalising(const uint8_t* word, size_t size) {
+  return std::any_of(word, word + size, [](uint8_t c) { return c >= 0x80; });
+}
+
+// Adds the tokens of the word [begin, end) of text that is no whole token of at most kKeyBytes bytes. `lower` is its
+// copy in lower case. It is kept out of the loop over words, which then has registers for all that it needs.
+[[gnu::noinline]] void add_rarer_word(const Rules& rules, const uint8_t* text, size_t begin, size_t end,
+                                      const uint8_t* lower, WordBuffer& word, Output& out) {
+  if (needs_normalising(lower, end - begin)) return add_normalised(rules, text, begin, end, word, out);
+  if (end - begin > rules.max_characters) return out.add_unknown(rules.unknown, begin, end, end - begin);
+  add_pieces(
+      rules, lower, end - begin, [=](size_t at) { return begin + at; }, [=](size_t at) { return begin + at + 1; }, out);
+}
+
+// Words [at, count) of a tile. Word i is [from[i], to[i]) of the tile, which begins at byte `tile` of the text.
+struct TileWords {
+  const uint32_t *from, *to;
+  const WordKey* keys;
+  const Vocabulary::Slot* const* slots;
+  size_t count, tile, longest_key;
+};
+
+// Adds words from `at` on that are whole tokens and begin before byte `stop` of the tile. Returns the first other one.
+// It is a function of its own so that all its variables fit in registers.
+template <bool kSpans>
+[[gnu::noinline]] size_t add_whole_words(const Vocabulary& vocabulary, const TileWords& words, size_t at, size_t stop,
+                                         Output& out) {
+  const auto [from, to, keys, slots, count, tile, longest_key] = words;
+  int32_t* id_of = out.ids + out.count;
+  int64_t* span_of = kSpans ? out.spans + 2 * out.count : nullptr;
+  for (; at < count; ++at) {
+    const uint32_t start = from[at], end = to[at];
+    const WordKey key = keys[at];
+    if (start >= stop || end - start > longest_key || ((key.low | key.high) & kTopBits) != 0) break;
+    const int32_t id = vocabulary.find(slots[at], key);
+    if (id < 0) break;
+    *id_of++ = id;
+    if constexpr (kSpans) {
+      *span_of++ = static_cast<int64_t>(tile + start);
+      *span_of++ = static_cast<int64_t>(tile + end);
+    }
+  }
+  out.count = static_cast<size_t>(id_of - out.ids);
+  return at;
+}
+
 // An array whose memory is not cleared. A tile needs room for as many words as it has bytes, but may use little of it:
 // a tile that is one long word uses one entry.
 template <typename T>
@@ -290,10 +336,6 @@ class Borrowed {
   Scratch& scratch_ = thread_scratch();
 };
 
-bool needs_normalising(const uint8_t* copy, size_t size) {
-  return std::any_of(copy, copy + size, [](uint8_t c) { return c >= 0x80; });
-}
-
 }  // namespace
 
 struct WordPiece::Impl {
@@ -335,7 +377,7 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
   Output out{nullptr, nullptr, 0, long_words, 0};
   WordBuffer word(rules, out, word_memory);
 
-  size_t next_break = 0, next_span = 0;
+  size_t next_break = 0, next_span = 0, next_begin = 0;  // next_begin: where span next_span begins, or less
   for (size_t tile = static_cast<size_t>(bounds[0]); tile < text_end;) {
     checkpoint();
     const size_t tile_stop = tile_end(rules, data, tile, text_end), size = tile_stop - tile;
@@ -349,36 +391,32 @@ void WordPiece::encode(std::string_view text, const int64_t* bounds, size_t n, V
     const size_t words = k.scan_words(data + tile, size, breaks.data(), rules.lowercase, rules.clean, copy.data(),
                                       starts.data(), ends.data());
 
+    const uint8_t* const lower = copy.data();
     const Vocabulary::Slot* slots[kAhead];
     WordKey keys[kAhead];
     for (size_t first = 0; first < words; first += kAhead) {
       const size_t count = std::min(kAhead, words - first);
+      const uint32_t *const from = starts.data() + first, *const to = ends.data() + first;
       for (size_t i = 0; i < count; ++i) {
-        const uint32_t start = starts[first + i];
-        keys[i] = load_key(copy.data() + start, std::min<size_t>(ends[first + i] - start, kKeyBytes));
+        keys[i] = load_key(lower + from[i], std::min<size_t>(to[i] - from[i], kKeyBytes));
         slots[i] = rules.words.home(keys[i]);
         __builtin_prefetch(slots[i]);
       }
-      for (size_t i = 0; i < count; ++i) {
-        const size_t start = starts[first + i], end = ends[first + i], begin = tile + start;
-        for (; next_span <= n && static_cast<size_t>(bounds[next_span]) <= begin; ++next_span)
-          token_offsets.push_back(static_cast<int64_t>(ids.size() + out.count));
-        if (end - start <= longest_key && ((keys[i].low | keys[i].high) & kTopBits) == 0) {
-          const int32_t id = rules.words.find(slots[i], keys[i]);
-          if (id >= 0) {
-            out.add(id, begin, tile + end);
-            continue;
-          }
+      const TileWords part{from, to, keys, slots, count, tile, longest_key};
+      for (size_t i = 0; i < count;) {
+        const size_t stop = next_begin > tile ? next_begin - tile : 0;
+        i = out.spans != nullptr ? add_whole_words<true>(rules.words, part, i, stop, out)
+                                 : add_whole_words<false>(rules.words, part, i, stop, out);
+        if (i == count) break;
+        const size_t begin = tile + from[i];
+        if (from[i] >= stop) {
+          for (; next_span <= n && static_cast<size_t>(bounds[next_span]) <= begin; ++next_span)
+            token_offsets.push_back(static_cast<int64_t>(ids.size() + out.count));
+          next_begin = next_span <= n ? static_cast<size_t>(bounds[next_span]) : std::numeric_limits<size_t>::max();
+          continue;
         }
-        const uint8_t* const bytes = copy.data() + start;
-        if (needs_normalising(bytes, end - start))
-          add_normalised(rules, data, begin, tile + end, word, out);
-        else if (end - start > rules.max_characters)
-          out.add_unknown(rules.unknown, begin, tile + end, end - start);
-        else
-          add_pieces(
-              rules, bytes, end - start, [=](size_t at) { return begin + at; },
-              [=](size_t at) { return begin + at + 1; }, out);
+        add_rarer_word(rules, data, begin, tile + to[i], lower + from[i], word, out);
+        ++i;
       }
     }
     ids.insert(ids.end(), tile_ids.data(), tile_ids.data() + out.count);

@@ -5,6 +5,10 @@
 // with them (210 MB/s), on one core of an AMD EPYC (Zen 4) that others also used. A profiler's shares of the 19 ms: the
 // scan 1.5 ms, looking words up and writing tokens 14.5 ms, copying 17 MB of output 1.1 ms, clearing its pages 1.7 ms.
 // The first call of a process, which has no such pages yet, has 126 MB/s.
+//
+// Budget for a byte of Wikipedia with AVX2, in instructions: the scan 5.6, keys and look-ups of whole tokens 14.7 (16.3
+// with offsets), other words 4.2. One word in 15 is no whole token. It walks a trie whose cells are not in the
+// first-level cache, which took as long as all other look-ups on a machine whose caches others used.
 #pragma once
 #include <cstdint>
 #include <memory>

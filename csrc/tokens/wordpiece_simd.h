@@ -11,7 +11,11 @@ inline uint32_t* write_positions(uint64_t mask, uint32_t base, uint32_t* out) {
   uint32_t* const end = out + __builtin_popcountll(mask);
   while (out < end) {
     for (int i = 0; i < 8; ++i) {
+#if defined(__BMI__)
+      out[i] = base + static_cast<uint32_t>(_tzcnt_u64(mask));  // 64 if no bit is left
+#else
       out[i] = base + static_cast<uint32_t>(__builtin_ctzll(mask | uint64_t{1} << 63));
+#endif
       mask &= mask - 1;
     }
     out += 8;
@@ -23,7 +27,8 @@ size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool
                   uint32_t* starts, uint32_t* ends) {
   uint32_t *start = starts, *end = ends;
   uint64_t word_before = 0, punctuation_before = 0;  // bit 0 describes the last byte of the previous block
-  for_each_block(text, size, [&](const Block& block, size_t at, size_t count) {
+  // Inlined, so that the constants stay in registers from block to block.
+  const auto scan = [&](const Block& block, size_t at, size_t count) __attribute__((always_inline)) {
     const uint64_t inside = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
     const uint64_t low = block.range(0, 0x20);
     uint64_t space = block.eq(0x20), dropped = 0;
@@ -58,7 +63,8 @@ size_t scan_words(const uint8_t* text, size_t size, const uint64_t* breaks, bool
         bytes[i] = static_cast<uint8_t>(bytes[i] + (static_cast<uint8_t>(bytes[i] - 'A') < 26 ? 0x20 : 0));
     memcpy(copy + at, bytes, 64);
     for (dropped &= inside; dropped != 0; dropped &= dropped - 1) copy[at + __builtin_ctzll(dropped)] |= 0x80;
-  });
+  };
+  for_each_block(text, size, scan);
   if (word_before | punctuation_before) *end++ = static_cast<uint32_t>(size);
   return static_cast<size_t>(start - starts);
 }

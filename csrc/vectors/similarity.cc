@@ -155,6 +155,8 @@ void adjacent_cosines(const Rows& vectors, int64_t window, std::vector<float>& o
   const int64_t n = vectors.rows;
   const auto dim = static_cast<size_t>(vectors.cols);
   out.resize(static_cast<size_t>(std::max<int64_t>(0, n - 1)));
+  if (window == 1 && vectors.scaled != nullptr && vectors.scaled->is_plain())
+    return vectors.scaled->adjacent_cosines(out.data());
   if (window == 1) {
     for (int64_t i = 0; i + 1 < n; ++i) {
       checkpoint_each(i, 4096);

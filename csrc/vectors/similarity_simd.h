@@ -46,6 +46,13 @@ inline Half halved(V lanes) {
   return low + high;
 }
 
+// Clears registers one by one. g++ 12 clears an array of them in memory, and with AVX2 by a `rep stos` of 128 bytes.
+template <size_t kCount>
+inline void clear(F32 (&registers)[kCount]) {
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kCount; ++r) registers[r] = F32{};
+}
+
 // Adds the upper half of the lanes to the lower half until one lane is left.
 inline float sum_of(F32 lanes) {
 #if defined(__AVX512BW__)
@@ -76,6 +83,10 @@ inline F32 last_of(const float* x, size_t n, size_t r) {
 #if defined(__AVX512BW__)
   return reinterpret_cast<F32>(
       _mm512_maskz_loadu_ps(static_cast<__mmask16>((uint32_t{1} << count) - 1), x + (count == 0 ? 0 : first)));
+#elif defined(__AVX2__)
+  alignas(32) static constexpr int32_t kOnes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  const __m256i mask = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnes + 8 - count));
+  return reinterpret_cast<F32>(_mm256_maskload_ps(x + (count == 0 ? 0 : first), mask));
 #else
   F32 out = {};
   for (size_t i = 0; i < count; ++i) out[i] = x[first + i];
@@ -85,7 +96,8 @@ inline F32 last_of(const float* x, size_t n, size_t r) {
 
 float dot(const float* a, const float* b, size_t dim) {
   constexpr size_t kRegisters = kTree / kLanes;
-  F32 partial[kRegisters] = {};
+  F32 partial[kRegisters];
+  clear(partial);
   const auto step = [&](const float* x, const float* y) {
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRegisters; ++r) {
@@ -104,69 +116,12 @@ float dot(const float* a, const float* b, size_t dim) {
   return sum_of_tree(partial);
 }
 
-// Sets out[i] = dot(scales[i] * rows[i], v) for rows that are `stride` numbers apart. A scaled number is rounded, as if
-// it were stored. Rows are read one after the other: four at once took three times as long.
-void dot_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, const float* v,
-                     float* out) {
-  constexpr size_t kRegisters = kTree / kLanes;
-  for (size_t k = 0; k < n; ++k) {
-    F32 partial[kRegisters] = {};
-    const float scale = scales[k];
-    const auto step = [&](const float* x, const float* y) {
-#pragma GCC unroll 8
-      for (size_t r = 0; r < kRegisters; ++r) {
-        F32 u, w;
-        memcpy(&u, x + r * kLanes, sizeof(u));
-        memcpy(&w, y + r * kLanes, sizeof(w));
-        partial[r] += u * scale * w;
-      }
-    };
-    const float* const row = rows + k * stride;
-    size_t j = 0;
-    for (; j + kTree <= dim; j += kTree) step(row + j, v + j);
-    if (j < dim) {
-#pragma GCC unroll 8
-      for (size_t r = 0; r < kRegisters; ++r)
-        partial[r] += last_of(row + j, dim - j, r) * scale * last_of(v + j, dim - j, r);
-    }
-    out[k] = sum_of_tree(partial);
-  }
-}
-
-// Adds scales[i] * rows[i] to sum, in the order of i.
-void add_scaled_rows(const float* rows, size_t stride, size_t n, size_t dim, const float* scales, float* sum) {
-  constexpr size_t kTogether = 4;  // one load and one store of the sum for so many rows
-  size_t i = 0;
-  for (; i + kTogether <= n; i += kTogether) {
-    const float* const x = rows + i * stride;
-    const float* const scale = scales + i;
-    size_t j = 0;
-    for (; j + kLanes <= dim; j += kLanes) {
-      F32 total;
-      memcpy(&total, sum + j, sizeof(total));
-#pragma GCC unroll 4
-      for (size_t k = 0; k < kTogether; ++k) {
-        F32 u;
-        memcpy(&u, x + k * stride + j, sizeof(u));
-        total += scale[k] * u;
-      }
-      memcpy(sum + j, &total, sizeof(total));
-    }
-    for (; j < dim; ++j) {
-      float total = sum[j];
-      for (size_t k = 0; k < kTogether; ++k) total += scale[k] * x[k * stride + j];
-      sum[j] = total;
-    }
-  }
-  for (; i < n; ++i)
-    for (size_t j = 0; j < dim; ++j) sum[j] += scales[i] * rows[i * stride + j];
-}
-
 // Sets sum = a + b, products[0] = dot(sum, sum) and products[1] = dot(sum, other). It reads three rows and writes one.
 // Separate loops would read six and write one.
 void sum_and_products(const float* a, const float* b, const float* other, size_t dim, float* sum, float* products) {
   constexpr size_t kRegisters = kTree / kLanes;
-  F32 squares[kRegisters] = {}, across[kRegisters] = {};
+  F32 squares[kRegisters], across[kRegisters];
+  clear(squares), clear(across);
   const auto step = [&](const float* x, const float* y, const float* z, float* out) {
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRegisters; ++r) {

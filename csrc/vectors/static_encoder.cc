@@ -24,8 +24,7 @@ void embedding_bags(const Matrix<const int8_t>& table, std::span<const int32_t> 
   for (size_t i = 0; i + 1 < offsets.size(); ++i, out += dim) {
     checkpoint_each(static_cast<int64_t>(i), 1024);
     const auto from = static_cast<size_t>(offsets[i]), to = static_cast<size_t>(offsets[i + 1]);
-    run.embedding_bag(table.data, dim, ids.data() + from, to - from, ids.size() - from, sum);
-    run.unit_from_sums(sum, dim, out);
+    run.unit_bag(table.data, dim, ids.data() + from, to - from, ids.size() - from, sum, out);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "common/dispatch.h"
 #include "common/exp_simd.h"
 #include "common/interrupt.h"
+#include "common/kernels.h"
 
 namespace pychunk {
 namespace {
@@ -14,17 +15,48 @@ namespace {
 // The number of sentences that pass through the layers together, in addition to those around them that the layers see.
 constexpr int64_t kBlock = 512;
 
-// Adds the layer's taps on rows [0, count) of `in` to `sums`. Rows outside count as zero.
-void add_layer(const TopicLayer& layer, const std::vector<float>& in, int64_t count, std::vector<float>& sums) {
-  const int64_t channels = layer.weights.cols, taps = layer.weights.rows / channels;
-  const auto width = static_cast<size_t>(channels);
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    const int64_t shift = (tap - taps / 2) * layer.dilation;
-    const int64_t begin = std::max<int64_t>(0, -shift), end = std::min(count, count - shift);
-    if (begin >= end) continue;
-    kernels().add_products(in.data() + (begin + shift) * channels, static_cast<size_t>(end - begin), width, width,
-                           layer.weights.row(tap * channels), width, sums.data() + begin * channels);
+// The rows of a block between the rows of zeros that the layers see before the first sentence and after the last. Each
+// layer reads one of two such buffers and writes the other.
+class HiddenRows {
+ public:
+  // Makes room for `count` rows, with `reach` zeros before and after them.
+  void begin(size_t count, size_t reach, size_t width) {
+    count_ = count, width_ = width, before_ = reach * width;
+    const size_t size = before_ + (count + reach + kConvolvedRows) * width;
+    for (std::vector<float>* buffer : {&in_, &out_}) {
+      buffer->resize(size);
+      std::fill_n(buffer->begin(), before_, 0.0f);
+      std::fill(buffer->end() - static_cast<int64_t>((reach + kConvolvedRows) * width), buffer->end(), 0.0f);
+    }
   }
+  float* row(size_t i) { return in_.data() + before_ + i * width_; }
+  // Replaces each row h by h + max(0, layer(h)).
+  void apply(const TopicLayer& layer) {
+    const size_t taps = static_cast<size_t>(layer.weights.rows) / width_;
+    float* const out = out_.data() + before_;
+    kernels().convolve(row(0), count_, width_, layer.weights.data, taps, static_cast<size_t>(layer.dilation),
+                       layer.bias.data(), out);
+    std::fill_n(out + count_ * width_, kConvolvedRows * width_, 0.0f);
+    std::swap(in_, out_);
+  }
+
+ private:
+  std::vector<float> in_, out_;
+  size_t count_ = 0, width_ = 0, before_ = 0;
+};
+
+// The work buffers of topic_affinities().
+struct TopicScratch {
+  TopicInputs inputs;
+  HiddenRows hidden;
+  std::vector<float> mean, projected, of_mean;
+};
+
+// Returns the buffers of the thread. This is a separate function because otherwise the compiler looks up the address of
+// the thread's variable at each use.
+[[gnu::noinline]] TopicScratch& topic_scratch() {
+  thread_local TopicScratch scratch;
+  return scratch;
 }
 
 }  // namespace
@@ -38,19 +70,17 @@ void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& 
   const auto dim = static_cast<size_t>(vectors.cols), width = static_cast<size_t>(channels);
   affinities.clear();
   if (n < 2) return;
-  struct Scratch {
-    TopicInputs inputs;
-    std::vector<float> mean, hidden, sums, projected, of_mean;
-  };
-  thread_local Scratch scratch;
-  auto& [inputs, mean, hidden, sums, projected, of_mean] = scratch;  // one look-up for the thread
+  auto& [inputs, hidden, mean, projected, of_mean] = topic_scratch();
   topic_text_inputs(head.words, text, inputs);
   topic_mean(vectors, mean);
   const auto seen = static_cast<size_t>(head.vectors.cols);  // number of channels that vectors add to
   of_mean.assign(seen, 0.0f);
   run.add_products(mean.data(), 1, dim, dim, head.vectors.data, seen, of_mean.data());
-  int64_t reach = 0;  // the number of sentences on either side that the layers see
-  for (const TopicLayer& layer : head.layers) reach += layer.weights.rows / channels / 2 * layer.dilation;
+  int64_t reach = 0, farthest = 0;  // the number of sentences on either side that all layers see, or one of them
+  for (const TopicLayer& layer : head.layers) {
+    const int64_t own = layer.weights.rows / channels / 2 * layer.dilation;
+    reach += own, farthest = std::max(farthest, own);
+  }
   affinities.reserve(static_cast<size_t>(n - 1));
   for (int64_t block = 0; block < n; block += kBlock) {
     const int64_t stop = std::min(n, block + kBlock);
@@ -63,25 +93,22 @@ void topic_affinities(const TopicHead& head, const TopicText& text, const Rows& 
     const auto rows_in = static_cast<size_t>(count), kinds = static_cast<size_t>(kTopicInputs);
     projected.assign(rows_in * seen, 0.0f);
     run.add_products(own.data, rows_in, dim, dim, head.vectors.data, seen, projected.data());
-    hidden.resize(rows_in * width);
+    hidden.begin(rows_in, static_cast<size_t>(farthest), width);
     for (size_t s = 0; s < rows_in; ++s) {
       const int32_t* words = inputs.words.data() + 2 * (static_cast<size_t>(first) + s);
       const float *one = head.first.row(words[0]), *two = head.second.row(words[1]), *v = projected.data() + s * seen;
-      float* h = hidden.data() + s * width;
+      float* h = hidden.row(s);
       for (size_t c = 0; c < width; ++c) h[c] = head.bias[c] + one[c] + two[c];
       for (size_t c = 0; c < seen; ++c) h[c] += v[c] - of_mean[c];
     }
-    run.add_products(rows, rows_in, kinds, kinds, head.inputs.data, width, hidden.data());
-    for (float& h : hidden) h = std::max(0.0f, h);
+    run.add_products(rows, rows_in, kinds, kinds, head.inputs.data, width, hidden.row(0));
+    for (float* h = hidden.row(0); h < hidden.row(rows_in); ++h) *h = std::max(0.0f, *h);
     for (const TopicLayer& layer : head.layers) {
       checkpoint();
-      sums.resize(hidden.size());
-      for (size_t i = 0; i < sums.size(); i += width) std::copy(layer.bias.begin(), layer.bias.end(), sums.data() + i);
-      add_layer(layer, hidden, count, sums);
-      for (size_t i = 0; i < hidden.size(); ++i) hidden[i] += std::max(0.0f, sums[i]);
+      hidden.apply(layer);
     }
     for (int64_t s = std::max<int64_t>(1, block); s < stop; ++s) {
-      const float logit = head.out_bias + run.dot(hidden.data() + (s - first) * channels, head.out.data(), width) +
+      const float logit = head.out_bias + run.dot(hidden.row(static_cast<size_t>(s - first)), head.out.data(), width) +
                           run.dot(rows + (s - first) * kTopicInputs, head.skip.data(), kinds);
       affinities.push_back(exact_logistic(logit));
     }

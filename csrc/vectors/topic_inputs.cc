@@ -133,6 +133,46 @@ bool all_digits(std::string_view word) {
 // Returns 1 / |x| of a row or a sum of rows from its square, or 0 for a zero vector.
 float inverse_norm(float square) { return square < kNoVector ? 0.0f : unit_scale(static_cast<double>(square)); }
 
+// The work buffers of topic_text_inputs().
+struct TextScratch {
+  LastMet met;
+  // A link connects a word with its next occurrence, up to kFar sentences later. links[s] is the number of links that
+  // start at the gap before sentence s, minus the number of those that end there. content[s] is the number of words of
+  // sentence s.
+  std::vector<int32_t> links, content;
+  std::vector<uint64_t> in_words, word_starts, long_words;  // one bit per byte
+};
+
+// Returns the buffers of the thread. This is a separate function because otherwise the compiler looks up the address of
+// the thread's variable for each word.
+[[gnu::noinline]] TextScratch& text_scratch() {
+  thread_local TextScratch scratch;
+  return scratch;
+}
+
+// The last rows of a sum, and their inverse norms.
+class SumRing {
+ public:
+  void begin(float* rows, int64_t kept, size_t dim) {
+    rows_ = rows, kept_ = kept, dim_ = dim, at_ = 0;
+    std::fill_n(inverse_, kMost, 0.0f);
+  }
+  void advance() { at_ = at_ + 1 == kept_ ? 0 : at_ + 1; }
+  // The row of the current sentence, or of the one `back` < kept sentences before it.
+  float* row(int64_t back = 0) const { return rows_ + static_cast<size_t>(slot(back)) * dim_; }
+  float& inverse(int64_t back = 0) { return inverse_[slot(back)]; }
+
+  static constexpr int64_t kMost = 9;
+
+ private:
+  int64_t slot(int64_t back) const { return at_ >= back ? at_ - back : at_ - back + kept_; }
+
+  float* rows_ = nullptr;
+  int64_t kept_ = 0, at_ = 0;
+  size_t dim_ = 0;
+  float inverse_[kMost] = {};
+};
+
 }  // namespace
 
 TopicWords::TopicWords(std::span<const uint64_t> keys)
@@ -155,16 +195,7 @@ void topic_text_inputs(const TopicWords& words, const TopicText& text, TopicInpu
   const size_t n = text.starts.size();
   out.rows.assign(n * kTopicInputs, 0.0f);
   out.words.assign(n * 2, 0);
-  struct Scratch {
-    LastMet met;
-    // A link connects a word with its next occurrence, up to kFar sentences later. links[s] is the number of links that
-    // start at the gap before sentence s, minus the number of those that end there. content[s] is the number of words
-    // of sentence s.
-    std::vector<int32_t> links, content;
-    std::vector<uint64_t> in_words, word_starts, long_words;  // one bit per byte
-  };
-  thread_local Scratch scratch;
-  auto& [met, links, content, in_words, word_starts, long_words] = scratch;  // one look-up for the thread
+  auto& [met, links, content, in_words, word_starts, long_words] = text_scratch();
   const auto size = static_cast<int64_t>(text.text.size());
   in_words.resize(static_cast<size_t>(size + 63) / 64);
   kernels().mark_words(as_bytes(text.text), text.text.size(), in_words.data());
@@ -254,23 +285,25 @@ void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_
   const Kernels& run = kernels();
   const auto dim = static_cast<size_t>(vectors.cols);
   const float of_mean = inverse_norm(run.dot(mean, mean, dim));
-  // A ring of the last rows. For each row it holds the sums of the last 1, 2, 4 and 8 rows up to it, and their inverse
-  // norms. Each sum is made from two sums of half as many rows, when its last row comes. It is compared at once with
-  // the sum before it, while both are in the cache. The ring takes 64 kB (16 rows of four sums), more than a core's
-  // first-level cache.
-  constexpr int64_t kWindows[] = {1, 2, 4, 8};
+  // The sums of the last 1, 2, 4 and 8 rows up to a row. Each sum is made from two sums of half as many rows, when its
+  // last row comes. It is compared at once with the sum before it, while both are in the cache. A ring holds as many
+  // rows of a sum as are read again. At 256 columns all take 22 kB, less than a core's first-level cache.
+  //
+  // Budget for a sentence of 256 columns: 18 rows read and 4 written, 2,600 instructions with 256-bit registers.
   constexpr size_t kSums = 4;
-  constexpr int64_t kKept = 16;
+  constexpr int64_t kWindows[kSums] = {1, 2, 4, 8}, kKept[kSums] = {5, 3, 5, SumRing::kMost};
   thread_local std::vector<float> kept, less_mean, zeros;
-  kept.assign(kSums * kKept * dim, 0.0f), zeros.assign(dim, 0.0f);
+  zeros.assign(dim, 0.0f);
   less_mean.assign(mean, mean + dim);
   for (float& x : less_mean) x = -x;
-  float inverse[kSums][kKept] = {};
-  float* const ring = kept.data();
-  const auto sum_at = [&](size_t k, int64_t s) {
-    return ring + (k * kKept + static_cast<size_t>(s & (kKept - 1))) * dim;
-  };
-  const auto norm_at = [&](size_t k, int64_t s) -> float& { return inverse[k][s & (kKept - 1)]; };
+  SumRing sums[kSums];
+  kept.assign(static_cast<size_t>(kKept[0] + kKept[1] + kKept[2] + kKept[3]) * dim, 0.0f);
+  float* next = kept.data();
+  for (size_t k = 0; k < kSums; ++k) {
+    sums[k].begin(next, kKept[k], dim);
+    next += static_cast<size_t>(kKept[k]) * dim;
+  }
+  const float *const minus = less_mean.data(), *const zero = zeros.data();
   // Sets input `column` of the sentence after the gap, if that sentence was requested.
   const auto tell = [&](int64_t gap, size_t column, float product, float left, float right) {
     if (gap >= begin && gap < end && gap > 0)
@@ -284,17 +317,18 @@ void topic_cosines(const Rows& vectors, const float* mean, int64_t begin, int64_
     if (row != nullptr && s >= begin && s < end)  // rows have unit length or are zero
       rows[(s - begin) * kTopicInputs + 6] = run.dot(row, mean, dim) * of_mean;
     for (size_t k = 0; k < kSums; ++k) {
-      const float* one = k == 0 ? row : sum_at(k - 1, s);
-      const float* more = k == 0 ? less_mean.data() : sum_at(k - 1, s - kWindows[k - 1]);
-      if (k == 0 && row == nullptr) one = more = zeros.data();
-      const int64_t left = s - kWindows[k];  // the end of the sum before this one
+      sums[k].advance();
+      const int64_t width = kWindows[k];
+      const float* one = k == 0 ? (row != nullptr ? row : zero) : sums[k - 1].row();
+      const float* more = k == 0 ? (row != nullptr ? minus : zero) : sums[k - 1].row(width / 2);
       float products[2];
-      run.sum_and_products(one, more, sum_at(k, left), dim, sum_at(k, s), products);
-      norm_at(k, s) = inverse_norm(products[0]);
-      tell(left + 1, k, products[1], norm_at(k, left), norm_at(k, s));
+      run.sum_and_products(one, more, sums[k].row(width), dim, sums[k].row(), products);
+      sums[k].inverse() = inverse_norm(products[0]);
+      tell(s - width + 1, k, products[1], sums[k].inverse(width), sums[k].inverse());
     }
-    tell(s, 4, run.dot(sum_at(2, s - 1), sum_at(0, s), dim), norm_at(2, s - 1), norm_at(0, s));
-    tell(s - 3, 5, run.dot(sum_at(0, s - 4), sum_at(2, s), dim), norm_at(0, s - 4), norm_at(2, s));
+    SumRing &ones = sums[0], &fours = sums[2];
+    tell(s, 4, run.dot(fours.row(1), ones.row(), dim), fours.inverse(1), ones.inverse());
+    tell(s - 3, 5, run.dot(ones.row(4), fours.row(), dim), ones.inverse(4), fours.inverse());
   }
 }
 
