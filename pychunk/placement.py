@@ -9,7 +9,7 @@ from .encoders.runtime.placement import ModelPlacement
 from .methods.base import check_whole
 
 Runtime = Literal["auto", "onnxruntime", "openvino", "torch"]
-Precision = Literal["auto", "fp32", "fp16", "bf16", "mixed"]
+Precision = Literal["auto", "fp32", "fp16", "bf16", "mixed", "int8"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Placement:
             vectors differ in the last bits) or ``"torch"``. ``"auto"``: ONNX Runtime, or on a GPU torch, if it is
             installed.
         precision: The type in which ``"torch"`` computes: ``"fp32"``, ``"fp16"``, ``"bf16"``, or on a GPU ``"mixed"``.
-            Mixed is fp16, but fp32 for sentences for which the errors of fp16 could change a cut. ``"auto"``: mixed on
-            a GPU, else fp32.
+            Mixed is fp16, but fp32 for sentences for which the errors of fp16 could change a cut. ``"int8"``: products
+            of bytes, computed on the CPU by pychunk itself, if the model is a BERT. ``"auto"``: mixed on a GPU, else
+            fp32.
 
     Raises:
         ValueError: A value is out of range. The names are checked later, when a call opens the device.

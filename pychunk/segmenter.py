@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
-import logging
 import math
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from .inputs.document_columns import DocumentColumns
     from .llm import LLM
     from .methods.method_options import MethodName, MethodOptions
-
-logger = logging.getLogger("pychunk")
 
 #: If more than this share of a text's tokens are [UNK] or single letters, the static encoder does not suit the text.
 FALLBACK_SHARE = 0.2
@@ -180,6 +179,7 @@ class Segmenter:
         self.ways: tuple[ContextSource, ...] = ()
         self._add_models(augment)
         self.threads = where.threads
+        self._most_bytes: int = by_name("pychunk._util.memory", "batch_bytes")(CALL_BYTES)
         self._facts: dict[bool, dict[bytes, bytes]] = {}
         table = self.vectors or Vectors()
         self.models = Models(
@@ -289,10 +289,21 @@ class Segmenter:
                 instead.
         """
         refuse(unknown)
+        begun = time.perf_counter()
         cutter, inputs = self.read(
             batch, columns, ids=ids, metadata_columns=metadata_columns, first_document=first_document
         )
-        return cutter._chunks(inputs, reporter(progress) if progress else None)
+        return cutter._chunks(inputs, reporter(progress) if progress else None, begun)
+
+    def _begun(
+        self, batch: Any, columns: DocumentColumns | None = None, *, progress: bool | Progress = False, **arguments: Any
+    ) -> tuple[int, Callable[[], ChunkBatch]]:
+        """Return the number of documents of a batch, and the function that cuts them, once the batch is read."""
+        refuse({name: value for name, value in arguments.items() if name not in _OF_READING})
+        begun = time.perf_counter()
+        cutter, inputs = self.read(batch, columns, **arguments)
+        report = reporter(progress) if progress else None
+        return len(inputs.texts), functools.partial(cutter._chunks, inputs, report, begun)
 
     def read(self, batch: Any, columns: DocumentColumns | None = None, **arguments: Any) -> tuple[Segmenter, Inputs]:
         """Return the Segmenter that cuts a batch, and the batch as checked inputs of that Segmenter's method.
@@ -339,6 +350,7 @@ class Segmenter:
         """
         from . import editing  # imported here because few callers edit
 
+        begun = time.perf_counter()
         origin = editing.origin_of(chunks)
         cutter = self._cutter_of(origin.inputs)
         if not (origin.is_of(cutter) or cutter._made(chunks, origin.inputs.given.has_vectors)):
@@ -353,7 +365,7 @@ class Segmenter:
         if self.backend == "native" and self.placement.device is None:
             kept = origin.take_sentences() or native.KeptSentences()
             kept.keep(spans)
-        made = cutter._chunks(inputs, None, kept)
+        made = cutter._chunks(inputs, None, begun, kept)
         return made.with_origin(origin.after(cutter, inputs, kept))
 
     def _made(self, chunks: ChunkBatch, own_vectors: bool) -> bool:
@@ -379,14 +391,31 @@ class Segmenter:
             lambda texts: split_all(texts, self.engine, self.plan.unwrap_lines, self._threads(), CALL_BYTES),
         )
 
-    def _chunks(self, inputs: Inputs, report: Progress | None, kept: KeptSentences | None = None) -> ChunkBatch:
+    def _chunks(
+        self, inputs: Inputs, report: Progress | None, begun: float, kept: KeptSentences | None = None
+    ) -> ChunkBatch:
+        """Return the chunks of checked inputs. ``begun`` is the time at which the call began."""
+        if "opentelemetry.trace" not in sys.modules:  # A program that traces has loaded it; pychunk never does.
+            return self._chunks_of(inputs, report, begun, kept)
+        from .telemetry import span  # imported here because few programs trace
+
+        with span("pychunk.segment") as traced:
+            facts = {"method": self.plan.method, "documents": len(inputs.texts), "bytes": inputs.texts.nbytes}
+            traced.set_attributes({f"pychunk.{name}": value for name, value in facts.items()})
+            return self._chunks_of(inputs, report, begun, kept)
+
+    def _chunks_of(
+        self, inputs: Inputs, report: Progress | None, begun: float, kept: KeptSentences | None
+    ) -> ChunkBatch:
         given = inputs.given
         source = self._source if self.plan.summaries_out else None
-        facts = {**self._metadata(given.has_vectors), **({ID_TYPE: UUIDS} if inputs.texts.uuids else {})}
+        facts = self._metadata(given.has_vectors)
+        if inputs.texts.uuids:
+            facts = {**facts, ID_TYPE: UUIDS}
         gathered = ChunkCollector(facts, summaries=source, removes=self.method.removes)
-        busy: list[float] = []
-        done, total = 0, inputs.texts.nbytes if report else 0
-        for request, ids, columns in self._columns(inputs, report, total, busy, kept):
+        seconds = [0.0, 0.0, 0.0, 0.0]
+        done, total = 0, inputs.texts.nbytes
+        for request, ids, columns in self._columns(inputs, report, total, seconds, kept):
             gathered.add(columns, request, ids)
             if report:
                 done += _size(request)
@@ -399,12 +428,17 @@ class Segmenter:
             if "page_starts" in given.parts:  # the engine makes no page columns if the array of page starts is empty
                 columns["page"] = columns["page_end"] = np.empty(0, np.int64)
             gathered.add(columns, request, inputs.texts.ids)
-        chunks = gathered.batch(inputs, busy, BatchProvenance.kept(self, inputs))
+        chunks = gathered.batch(inputs, total, seconds, BatchProvenance.kept(self, inputs, total))
+        cut = time.perf_counter()
+        seconds[3] = cut - begun
         if not self.ways:
             return chunks
         from .augmentation.augment import with_contexts_of
 
-        return with_contexts_of(chunks, self.ways, inputs)
+        chunks = with_contexts_of(chunks, self.ways, inputs)
+        seconds[2] = time.perf_counter() - cut
+        seconds[3] += seconds[2]
+        return chunks
 
     def _warn(self, inputs: Inputs, share: float) -> None:
         """Warn that the static encoder does not know many of the tokens on which cuts, vectors or budgets depend.
@@ -447,23 +481,28 @@ class Segmenter:
         return Segmenter(**{**self._options, "method": method})
 
     def _columns(
-        self, inputs: Inputs, report: Progress | None, total: int, busy: list[float], kept: KeptSentences | None
+        self, inputs: Inputs, report: Progress | None, total: int, seconds: list[float], kept: KeptSentences | None
     ) -> Iterator[tuple[Request, pa.Array | None, dict[str, Any]]]:
         """Yield each request with its ids and the columns of its chunks.
 
         On a GPU, several requests are in progress at once, each in a different stage. The stages are: make the request,
-        find sentences and tokens, compute on the GPU, and cut. ``busy`` then gets the seconds that each stage worked.
-        Its last entry is the seconds from the beginning of the first stage to the end of the last.
+        find sentences and tokens, compute on the GPU, and cut. The seconds of features and of cutting are added to the
+        first two of ``seconds``.
         """
         requests = self.requests(inputs)
         if self.placement.device is None:
-            done = 0
+            done, clock = 0, time.perf_counter
             for request, ids in requests:
+                begun = clock()
                 partly = share_of(report, done, _size(request), total) if report else None
                 whole = self.models.complete(request, self.engine, partly)
                 whole = whole if kept is None else whole.with_(kept=kept)
                 known = whole if whole is request or self.method.removes else request.with_(windowed=whole.windowed)
-                yield known, ids, self._cut(whole)
+                ready = clock()
+                columns = self._cut(whole)
+                seconds[0] += ready - begun
+                seconds[1] += clock() - ready
+                yield known, ids, columns
                 done += _size(request) if report else 0
             return
         stages = (
@@ -471,9 +510,10 @@ class Segmenter:
             lambda found: (*found[:2], self.models.complete(found[2], self.engine)),
             lambda found: (found[0].with_(windowed=found[2].windowed), found[1], self._cut(found[2])),
         )
-        staged, begun = Pipeline(requests, stages), time.perf_counter()
+        staged = Pipeline(requests, stages)
         yield from staged
-        busy += [*staged.busy, time.perf_counter() - begun]
+        _, preparing, computing, cutting = staged.busy
+        seconds[:2] = preparing + computing, cutting
 
     def _cut(self, request: Request) -> dict[str, Any]:
         """Return the columns of the chunks of a complete request."""
@@ -517,6 +557,61 @@ class Segmenter:
             out = self(batch, first_document=first, **arguments)
             yield out
             first += out.documents
+
+    async def acall(self, batch: Any, **arguments: Any) -> ChunkBatch:
+        """Return the chunks of a batch, like a call of the Segmenter, without blocking the event loop.
+
+        A thread of the loop's default executor makes the call. As many calls run at a time as there are threads
+        (``PYCHUNK_THREADS``), and the others wait. If the task is cancelled, the call in the thread ends, too.
+
+        Args:
+            batch: See :func:`pychunk.segment`.
+            **arguments: The further arguments of a call of the Segmenter.
+
+        Raises:
+            ValueError, TypeError: See :func:`pychunk.segment`.
+
+        Example:
+            >>> import asyncio
+            >>> asyncio.run(Segmenter("sentence").acall("Cats purr. Dogs bark.")).texts
+            ['Cats purr.', 'Dogs bark.']
+        """
+        from . import async_calls  # imported here because asyncio takes a quarter of pychunk's import time
+
+        return await async_calls.in_thread(functools.partial(self, batch, **arguments))
+
+    async def astream(self, batches: Iterable[Any] | AsyncIterable[Any], **arguments: Any) -> AsyncIterator[ChunkBatch]:
+        """Yield the chunks of one batch after the other, like :meth:`stream`, without blocking the event loop.
+
+        At most two batches are read ahead of those that the caller has taken, so a slow caller slows down the source.
+        If the caller stops early or is cancelled, the calls end, and nothing more is read.
+
+        Args:
+            batches: The batches, from an asynchronous iterator or another one. Threads iterate over the latter, so it
+                may block.
+            **arguments: The further arguments of a call of the Segmenter.
+
+        Example:
+            >>> import asyncio
+            >>> async def numbers():
+            ...     stream = Segmenter("sentence").astream([["a.", "b."], ["c."]])
+            ...     return [chunk.document_index async for out in stream for chunk in out]
+            >>> asyncio.run(numbers())
+            [0, 1, 2]
+        """
+        from . import async_calls
+
+        first = 0
+
+        def begin(batch: Any) -> Callable[[], ChunkBatch]:
+            nonlocal first
+            documents, cut = self._begun(batch, first_document=first, **arguments)
+            first += documents
+            return cut
+
+        async with contextlib.aclosing(async_calls.streamed(batches, begin)) as found:
+            async for out in found:
+                yield out
 
     def fit(self, sample: Any, *, columns: DocumentColumns | None = None) -> Segmenter:
         """Return a Segmenter whose threshold is the mean score of neighbouring sentences in a sample of documents.
@@ -637,16 +732,18 @@ class Segmenter:
     def requests(self, inputs: Inputs) -> Iterator[tuple[Request, pa.Array | None]]:
         """Yield requests of the engine, each with the ids of its documents."""
         size = POOL_BYTES if self.models.use_transformer else CALL_BYTES
-        return inputs.requests(self._request, size, self._threads())
+        return inputs.requests(self._request, min(size, self._most_bytes), self._threads())
 
     def no_request(self, inputs: Inputs) -> Request:
         """Return a request without documents, whose columns have the same types as those of ``inputs``."""
         return inputs.no_request(self._request, self._threads())
 
-    def _request(self, features: Features, **parts: Any) -> Request:
+    def _request(
+        self, features: Features, *, cuts: Cuts | None, ids: Ragged | None, first_row: int, threads: int
+    ) -> Request:
         special = self.models.special
         plan = self.plan.with_room_for(special) if special else self.plan
-        return self.models.request(features, plan, **parts)
+        return self.models.request(features, plan, cuts=cuts, ids=ids, first_row=first_row, threads=threads)
 
     def _threads(self) -> int:
         return self.threads or native.default_threads()
@@ -680,6 +777,8 @@ class Segmenter:
         return found
 
 
+#: The arguments of a call by which :meth:`Segmenter.read` reads a batch.
+_OF_READING = ("ids", "metadata_columns", "first_document")
 #: The options that every method has, with their defaults.
 COMMON: dict[str, Any] = {**(Segmenter.__init__.__kwdefaults__ or {}), **SHARED}
 

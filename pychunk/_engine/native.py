@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from .data.pieces import PieceVocabulary
 
 __all__ = [
+    "Cancellation",
+    "ChunkColumns",
     "Folding",
     "KeptSentences",
     "PostingsMaker",
@@ -96,7 +98,10 @@ __all__ = [
     "heading_texts",
     "headings",
     "html_work",
+    "int8_bert",
     "isa",
+    "joined",
+    "json_rows",
     "markdown_blocks",
     "method_traits",
     "near_copies",
@@ -133,6 +138,8 @@ version: str = _core.__version__
 hash128 = _core.hash128
 near_copies = _core.near_copies
 read_json_lines, json_keys = _core.read_json_lines, _core.json_keys
+json_rows, joined = _core.json_rows, _core.joined
+Bzip2Reader = _core.Bzip2Reader
 #: The types of a JSON value. ``read_json_lines`` returns positions in this list. A "surrogate" is a string with half of
 #: a surrogate pair.
 JSON_KINDS = ("missing", "null", "string", "integer", "float", "boolean", "array", "object", "surrogate")
@@ -144,6 +151,8 @@ isa, available_isas = _core.isa, _core.available_isas
 default_threads = _core.default_threads
 WordCharacters = _core.WordCharacters
 Folding = _core.Folding
+Cancellation = _core.Cancellation
+ChunkColumns = _core.ChunkColumns
 KeptSentences = _core.KeptSentences
 #: The rows that :func:`unit_sums` adds: their numbers, int64[n], and the rows, float32[m, dim].
 Added: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]"
@@ -593,6 +602,17 @@ def pair_rows(
     prefix, middle, suffix = (np.array(part, np.int32) for part in (template.prefix, template.middle, template.suffix))
     around = (prefix, middle, suffix, template.pad, template.max_length)
     return _core.ModelRows(tokens.ids, tokens.offsets, first, second, *around)
+
+
+def int8_bert(
+    arrays: Sequence[npt.NDArray[np.float32]], heads: int, epsilon: float, tanh: bool, first_only: bool
+) -> _core.Bert:
+    """Return a BERT of weights in the order of ``csrc/bert/bert.h``; its products are of bytes.
+
+    Raises:
+        ValueError: A weight is not finite, or a size is not one that the core computes.
+    """
+    return _core.Bert([_contiguous(each, np.float32) for each in arrays], heads, epsilon, tanh, first_only)
 
 
 def plan_batches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import queue
 import threading
 import time
@@ -40,11 +41,14 @@ class Pipeline:
     def __iter__(self) -> Iterator[Any]:
         stop = threading.Event()
         lines: list[queue.Queue[Any]] = [queue.Queue(self._depth) for _ in range(len(self._stages) + 1)]
-        threads = [threading.Thread(target=self._feed, args=(lines[0], stop), daemon=True, name="pychunk-items")]
+        # Each thread has a copy of the caller's context variables, so that spans of a trace know their parent.
+        run = [contextvars.copy_context().run for _ in range(len(self._stages) + 1)]
+        feed = (self._feed, lines[0], stop)
+        threads = [threading.Thread(target=run[0], args=feed, daemon=True, name="pychunk-items")]
         for number, stage in enumerate(self._stages):
-            arguments = (stage, number + 1, lines[number], lines[number + 1], stop)
+            arguments = (self._work, stage, number + 1, lines[number], lines[number + 1], stop)
             threads.append(
-                threading.Thread(target=self._work, args=arguments, daemon=True, name=f"pychunk-stage-{number}")
+                threading.Thread(target=run[number + 1], args=arguments, daemon=True, name=f"pychunk-stage-{number}")
             )
         for thread in threads:
             thread.start()

@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, BinaryIO
 
-from .memory_errors import LACK
+from .memory import LACK
 
 _PACKAGE = __name__.partition(".")[0]
 #: The code that a process runs. An empty module replaces the package's ``__init__``, which would load Arrow and the
@@ -166,9 +166,9 @@ def _out_of(memory: int) -> OutOfMemoryError:
     Raises:
         MemoryError: The process could not even have that much, because of a limit of the calling process.
     """
-    most = resource.getrlimit(resource.RLIMIT_AS)[1]
-    if most != resource.RLIM_INFINITY and most < memory:
-        raise MemoryError(LACK)
+    for most in (resource.getrlimit(resource.RLIMIT_AS)[1], resource.getrlimit(resource.RLIMIT_DATA)[0]):
+        if most != resource.RLIM_INFINITY and most < memory:
+            raise MemoryError(LACK)
     return OutOfMemoryError(f"takes more than {memory >> 20:,} MB of memory")
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 import pyarrow as pa
 
-from .._engine.arrow import few_strings, masked, primitive, python_values, strings, vectors
+from .._engine.arrow import primitive, python_values
 from .._engine.data.columns import COLUMNS, ChunkFields
-from .._engine.data.ragged import offsets_of
 from .._util.counting import counted
 from .._util.lazy_imports import by_name
 from .._util.reprs import one_line
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._util.html_page import Page
+    from .call_stats import CallStats
     from .heading_tree import Node
     from .sizes import Sizes
 
@@ -64,18 +64,6 @@ class Provenance(Protocol):
 
 
 _OWN = frozenset(column.name for column in COLUMNS)
-
-
-@functools.cache
-def _labels(names: tuple[str, ...]) -> pa.Array:
-    # This does not run at import, because pa.array looks for pandas, which takes half a second to load.
-    found = few_strings(names, pa.string())
-    return pa.array(names, pa.string()) if found is None else found
-
-
-@functools.cache
-def _labels_type() -> pa.DataType:
-    return pa.dictionary(pa.int8(), pa.string())
 
 
 class Chunk(ChunkFields):
@@ -174,7 +162,8 @@ class ChunkBatch:
         documents: int,
         first_document: int = 0,
         errors: Sequence[RowError] = (),
-        busy: Sequence[float] = (),
+        text_bytes: int | None = None,
+        seconds: Sequence[float] = (),
         summaries: pa.Table | None = None,
         removed: pa.Table | None = None,
         origin: Provenance | None = None,
@@ -184,7 +173,8 @@ class ChunkBatch:
         self.documents = documents
         self.first_document = first_document
         self.errors = list(errors)
-        self.busy = list(busy)
+        #: The bytes of text, and the seconds of each stage of the call, of which :attr:`stats` is made when it is read.
+        self._text_bytes, self._seconds = text_bytes, seconds
         self.summaries = summaries
         self.removed = removed
         self.origin = origin
@@ -460,6 +450,22 @@ class ChunkBatch:
         sizes: Sizes = by_name("pychunk.chunks.sizes", "sizes_of")(self.table, self.metadata, self.windowed)
         return sizes
 
+    @property
+    def stats(self) -> CallStats:
+        """The counts and times of the call that made the chunks: see :class:`pychunk.chunks.call_stats.CallStats`.
+
+        Example:
+            >>> import pychunk
+            >>> stats = pychunk.segment(["Cats purr. Dogs bark.", "Cows moo."], "sentence").stats
+            >>> stats.documents, stats.bytes, stats.chunks, stats.cuts
+            (2, 30, 3, {'end': 2, 'sentence': 1})
+            >>> list(stats.seconds)
+            ['features', 'cut', 'total']
+        """
+        stats_of = by_name("pychunk.chunks.call_stats", "stats_of")
+        stats: CallStats = stats_of(self.table, self.documents, self._text_bytes, self._seconds)
+        return stats
+
     def _repr_html_(self) -> str:
         return str(by_name("pychunk.chunks.notebook_tables", "chunks_html")(self))
 
@@ -514,107 +520,3 @@ def _chunks_of(table: pa.Table) -> Iterator[Chunk]:
         for chunk in map(made, *columns):
             chunk.__class__ = Chunk
             yield chunk
-
-
-def chunk_table(
-    columns: dict[str, Any], ids: pa.Array | None, first_row: int, metadata: dict[bytes, bytes] | None = None
-) -> pa.Table:
-    """Return the chunk table made of the arrays that the engine returned, sharing their memory."""
-    n = len(columns["document_index"])
-    table: dict[str, pa.Array] = {}
-    for column in COLUMNS:
-        name, values = column.name, columns.get(column.name)
-        if name in _MADE:
-            made = _MADE[name](columns)
-            if made is not None:
-                table[name] = made
-        elif name == "document_id":
-            if ids is not None:
-                table[name] = ids.take(primitive(columns["document_index"] - first_row))
-        elif values is None:
-            if column.nullable:
-                table[name] = pa.nulls(n, pa.int64())
-        elif column.labels:
-            table[name] = _labelled(values, _labels(column.labels))
-        elif values.dtype.kind == "f":
-            table[name] = masked(values, np.isnan(values))
-        else:
-            table[name] = primitive(values)
-    return pa.table(table, metadata=metadata)
-
-
-def _labelled(values: npt.NDArray[np.int8], labels: pa.Array) -> pa.DictionaryArray:
-    if len(values) and values.min() < 0:  # Only then is a mask built: it takes longer than the rest.
-        return pa.DictionaryArray.from_arrays(masked(values, values < 0), labels, safe=False)
-    buffers = [None, pa.py_buffer(values)]
-    return pa.DictionaryArray.from_buffers(_labels_type(), len(values), buffers, labels)
-
-
-def _ids(name: str, columns: dict[str, Any]) -> pa.Array:
-    digits = np.arange(0, 32 * len(columns["document_index"]) + 32, 32, dtype=np.int64)
-    return strings(columns[name], digits)
-
-
-def _parents(columns: dict[str, Any]) -> pa.Array | None:
-    values = columns.get("parent")
-    return None if values is None else pa.array(values, mask=values < 0)
-
-
-def _paths(columns: dict[str, Any]) -> pa.Array | None:
-    if "path" not in columns:
-        return None
-    headings = strings(columns["heading_text"], columns["heading_offsets"])
-    return pa.LargeListArray.from_arrays(primitive(columns["path_offsets"]), headings.take(primitive(columns["path"])))
-
-
-def _sections_of(columns: dict[str, Any]) -> pa.Array | None:
-    if "sections" not in columns:
-        return None
-    headings = strings(columns["heading_text"], columns["heading_offsets"])
-    # The path of each heading has one row for each of its levels, from the heading itself up to the outermost one.
-    above = columns["heading_parents"]
-    levels = [np.arange(len(above))]
-    while (levels[-1] >= 0).any():
-        levels.append(np.where(levels[-1] >= 0, above[levels[-1]], -1))
-    numbers = np.stack(levels[::-1], 1)
-    there = numbers >= 0
-    counts = np.append(there.sum(1), 0)  # The last path, at -1, is that of text before all headings, which has none.
-    paths = pa.LargeListArray.from_arrays(primitive(offsets_of(counts)), headings.take(primitive(numbers[there])))
-    sections = np.where(columns["sections"] < 0, len(above), columns["sections"])
-    return pa.LargeListArray.from_arrays(primitive(columns["section_offsets"]), paths.take(primitive(sections)))
-
-
-def _headers(columns: dict[str, Any]) -> pa.Array | None:
-    if "header" not in columns:
-        return None
-    # This import is here because most calls do not need it, and it takes a fifth of pychunk's import time.
-    import pyarrow.compute as pc
-
-    offsets = columns["header_offsets"]
-    none = pa.scalar(None, pa.large_string())
-    return pc.if_else(primitive(np.diff(offsets)).cast(pa.bool_()), strings(columns["header"], offsets), none)
-
-
-def _sentences(columns: dict[str, Any]) -> pa.Array | None:
-    if "sentence_vectors" not in columns:
-        return None
-    spans = [primitive(columns[name]) for name in ("sentence_start", "sentence_end")]
-    items = pa.StructArray.from_arrays([*spans, vectors(columns["sentence_vectors"])], ["start", "end", "vector"])
-    return pa.LargeListArray.from_arrays(primitive(columns["sentence_offsets"]), items)
-
-
-#: The functions that make columns of the chunk table from several arrays of the engine, by column.
-_MADE: dict[str, Callable[[dict[str, Any]], pa.Array | None]] = {
-    "chunk_id": functools.partial(_ids, "chunk_id"),
-    "text_id": functools.partial(_ids, "text_id"),
-    "text": lambda columns: strings(columns["text"], columns["text_offsets"]),
-    "page_breaks": lambda columns: columns.get("page_breaks"),
-    "boxes": lambda columns: columns.get("boxes"),
-    "holes": lambda columns: None,  # pychunk.levels.node_rows adds this column.
-    "parent": _parents,
-    "path": _paths,
-    "sections": _sections_of,
-    "header": _headers,
-    "vector": lambda columns: vectors(columns["vector"]) if "vector" in columns else None,
-    "sentences": _sentences,
-}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from .._engine.data.request import Request
 from ..inputs.inputs import Inputs
 from ..inputs.texts import PartialRowError, RowError
-from .batch import ChunkBatch, chunk_table
+from .batch import ChunkBatch
 
 
 class ChunkCollector:
@@ -63,10 +63,11 @@ class ChunkCollector:
     def __bool__(self) -> bool:
         return bool(self._tables)
 
-    def batch(self, inputs: Inputs, busy: list[float], origin: Any) -> ChunkBatch:
+    def batch(self, inputs: Inputs, text_bytes: int, seconds: list[float], origin: Any) -> ChunkBatch:
         """Return the chunks of all requests, each with the metadata columns of its document.
 
-        At least one request must have been added.
+        At least one request must have been added. ``text_bytes`` is the size of all texts. ``seconds`` are those of
+        each stage of the call; the caller may still add to them.
         """
         removed = _concat(self._dropped) if self._dropped else None  # The method's removed spans include the caller's.
         if removed is None and inputs.given.removed is not None:
@@ -78,7 +79,8 @@ class ChunkCollector:
             documents=len(inputs.texts),
             first_document=inputs.first_document,
             errors=inputs.errors_with(self._notes),
-            busy=busy,
+            text_bytes=text_bytes,
+            seconds=seconds,
             summaries=_concat(self._summaries) if self._summaries else None,
             removed=removed,
             origin=origin,
@@ -93,6 +95,8 @@ def _table_of(
     first_document: int,
 ) -> pa.Table:
     """Return the chunk table of all requests. It is made only for callers who look at chunks: it takes 0.1 ms."""
+    from .chunk_table import chunk_table  # imported here because not all callers look at the table
+
     table = _concat([chunk_table(*part, facts) for part in parts])
     if kept:
         from ..inputs.passthrough import with_kept

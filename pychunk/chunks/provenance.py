@@ -81,16 +81,16 @@ class BatchProvenance:
         self.markdown: bool | None = None
 
     @classmethod
-    def kept(cls, segmenter: Cutter, inputs: Inputs) -> BatchProvenance | None:
-        """Return a provenance for chunks that may stay in memory for long.
+    def kept(cls, segmenter: Cutter, inputs: Inputs, size: int) -> BatchProvenance | None:
+        """Return a provenance for chunks that may stay in memory for long. ``size`` is the bytes of text in all.
 
         If the documents have more than 4 MB of text in all, the provenance does not hold them. If the caller also
         passed values for such documents, such as vectors, the result is None.
         """
         texts = inputs.texts
-        if texts.nbytes <= MOST_BYTES:
-            small = all(part.get_total_buffer_size() <= _MOST_HELD for part in texts.texts)
-            if small and texts.source is None and not inputs.kept and inputs.given is NOTHING:
+        if size <= MOST_BYTES:
+            bare = texts.source is None and not inputs.kept and inputs.given is NOTHING
+            if bare and _is_small(texts):
                 return cls(segmenter, inputs)
             return cls._holding(segmenter, inputs, [_compact(part) for part in texts.texts])
         return None if any(value is not None for value in inputs.said.values()) else cls(segmenter, None)
@@ -189,6 +189,11 @@ class BatchProvenance:
         made = self._kind(**{**self._options, "vectors": vectors, "augment": None})
         texts = replace(self._inputs.texts, ids=ids, uuids=False)
         return made(replace(self._with_columns, texts=texts, kept={}, first_document=0))
+
+
+def _is_small(texts: TextBatch) -> bool:
+    """Return whether small texts are no slices of large arrays. Arrays that are not made yet are no slices."""
+    return "texts" not in vars(texts) or all(part.get_total_buffer_size() <= _MOST_HELD for part in texts.texts)
 
 
 def _read_by(segmenter: Cutter, texts: TextBatch) -> pa.Table | None:

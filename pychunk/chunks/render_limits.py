@@ -21,7 +21,8 @@ from .._engine.data.ragged import Ragged
 from .._engine.data.request import Request
 from .._util.counting import counted
 from ..features.model_features import CountingTokenizer
-from .batch import ChunkBatch, chunk_table
+from .batch import ChunkBatch
+from .chunk_table import chunk_table
 
 I64 = npt.NDArray[np.int64]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, cast
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from .._engine.data.columns import CUT_REASONS
 from .._engine.data.cuts import Cuts
-from .._engine.data.features import Features, neighbours
+from .._engine.data.features import Features, neighbours, quick
 from .._engine.data.models import TokenCounter, TokenTable
 from .._engine.data.plan import Plan
 from .._engine.data.ragged import Ragged
@@ -104,6 +105,8 @@ class Models:
         self._counter_name = "" if counter is None else _name(counter)
         if counter is None and not self.words.vocabulary:
             self.counter = cast("TokenCounter", self.words)
+        #: The models of requests without and with vectors from the caller; see :meth:`request`.
+        self._known: dict[bool, dict[str, Any]] = {}
         self._scorer: DeviceScorer | None = None
         if placement.device is not None and method.is_native and method.has_kernel:
             wanted = self._fills_table and self.one_encoder
@@ -115,7 +118,7 @@ class Models:
         vectors = [self.cutter] * self._cuts_by_vectors + [self.table] * self._fills_table
         return [*([self.pairs] if self.pairs else []), *vectors]
 
-    @property
+    @functools.cached_property
     def use_transformer(self) -> bool:
         """True if a transformer runs, which takes a thousand times as long as the static encoder."""
         return not all(model.in_engine for model in self.in_use)
@@ -147,13 +150,24 @@ class Models:
             return self.topic.threshold(self.method.size)
         return self.pairs.threshold if self.pairs else None
 
-    def request(self, features: Features, plan: Plan, **parts: Any) -> Request:
+    def request(
+        self, features: Features, plan: Plan, *, cuts: Cuts | None, ids: Ragged | None, first_row: int, threads: int
+    ) -> Request:
         """Return a request with everything that the engine itself reads.
 
         In addition to the features and the plan, it reads the tokenizer that counts tokens, the table of the static
         encoder, the pair head and the topic head.
         """
         own = features.vectors is not None
+        known = self._known.get(own)
+        if known is None:
+            known = self._known[own] = self._parts(own, plan)
+        return quick(
+            Request, known, features=features, plan=plan, cuts=cuts, ids=ids, first_row=first_row, threads=threads
+        )
+
+    def _parts(self, own: bool, plan: Plan) -> dict[str, Any]:
+        """Return the models that the engine reads, as fields of a request. ``own``: the caller passes the vectors."""
         head = self.pairs if self.pairs is not None and self.pairs.in_engine else None
         told = f"method {plan.method!r}" + (f" with within={plan.within!r}" if plan.within != "size" else "")
         if own and head is not None:
@@ -168,16 +182,13 @@ class Models:
             )
         # A transformer's tokenizer has no table. If the caller passes vectors, the table is not used.
         table = self.words.table if self.words.table.size and not own else None
-        return Request(
-            features,
-            plan,
-            tokenizer=self.words if self.words.vocabulary else None,
-            counter=self.counter,
-            table=table,
-            pair_head=head,
-            topic_head=self.topic,
-            **parts,
-        )
+        return {
+            "tokenizer": self.words if self.words.vocabulary else None,
+            "counter": self.counter,
+            "table": table,
+            "pair_head": head,
+            "topic_head": self.topic,
+        }
 
     def metadata(self, own_vectors: bool) -> dict[str, Any]:
         """Return the fingerprints of the model that cuts and of the vectors in the table.

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._engine import native
 from .._engine.data.cuts import Cuts
-from .._engine.data.features import PARTS, Features
+from .._engine.data.features import PARTS, Features, quick
 from .._engine.data.plan import Plan
 from .._engine.data.ragged import Ragged
 from .._engine.data.removed_spans import RemovedSpans
@@ -55,7 +55,7 @@ class DocumentArguments:
             ValueError: A value that the method needs is missing, or the method cannot use a value, or there is not one
                 value for each document.
         """
-        said = {name: value for name, value in said.items() if value is not None}
+        said = said and {name: value for name, value in said.items() if value is not None}
         if not (said or method.wants):
             return NOTHING
         if texts.source is not None:
@@ -111,7 +111,7 @@ class DocumentArguments:
     ) -> Features:
         """Return texts with their arguments as features for the engine, with all positions in bytes."""
         if not self.parts:
-            return Features(text, offsets)
+            return quick(Features, text=text, offsets=offsets, others={})
         parts = {name: value for name, value in self.parts.items() if name in PARTS}
         others = {name: value for name, value in self.parts.items() if name not in PARTS and name != "cuts"}
         for name, said in self.characters.items():

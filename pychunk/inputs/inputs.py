@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from .._engine.arrow import flat_text, strings
+from .._engine.data.features import quick
 from .._engine.data.ragged import Ragged
 from .arguments import NOTHING, DocumentArguments
 from .block_inputs import columns_of_parsers
@@ -71,14 +72,14 @@ class Inputs:
         if isinstance(batch, Inputs):
             return batch
         said = {} if columns is None else columns_by_role(columns)
-        texts = TextBatch.of(batch, column=said.pop("text", None), ids=ids, on_error=on_error)
+        texts = TextBatch.of(batch, column=said.pop("text", None) if said else None, ids=ids, on_error=on_error)
         kept = {}
         metadata_columns = metadata_columns or texts.metadata_columns
         if metadata_columns:
             from .passthrough import kept_columns  # here, as below, because few calls need it
 
             kept = kept_columns(metadata_columns, texts)
-        return cls(texts, said, kept, first_document, on_error == "skip")
+        return quick(cls, texts=texts, said=said, kept=kept, first_document=first_document, skips=on_error == "skip")
 
     def with_parsed(self, has_structure: Callable[[], bool]) -> Inputs:
         """Return the inputs with the columns that readers of structured documents added to the table.
@@ -163,6 +164,8 @@ class Inputs:
 
     def errors_with(self, notes: Sequence[RowError]) -> list[RowError]:
         """Return the skipped rows, and the rows with notes of the inputs or of ``notes``, in ascending order."""
+        if not (self.texts.errors or self.notes or notes):
+            return []
         out = [RowError(row + self.first_document, reason) for row, reason in self.texts.errors]
         noted = [*self.notes, *notes]
         return sorted(out + noted, key=lambda error: error.row) if noted else out

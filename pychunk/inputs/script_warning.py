@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,12 @@ import numpy as np
 
 from .._engine import native
 from .._engine.arrow import flat_text
+from ..telemetry import logger
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenTable
     from .texts import TextBatch
 
-logger = logging.getLogger("pychunk")
 
 #: The bytes that are examined at the start of each document, and the most documents with non-ASCII text that are
 #: examined in a batch. To examine them all takes some 0.1 s.

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from .._engine import native
-from .._engine.arrow import few_strings, flat_text
+from .._engine.arrow import are_few, flat_text, flat_texts, strings
+from .._engine.data.features import quick
 from .._util.counting import counted
 from .value_columns import (
     Columns,
@@ -75,11 +76,23 @@ class TextBatch:
     uuids: bool = False
     metadata_columns: tuple[str, ...] = ()
 
+    def __getattr__(self, name: str) -> Any:
+        # A batch of a few strings has only _flat at first. Most calls on one text never read the array.
+        if name != "texts" or "_flat" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        made = self.__dict__["texts"] = [strings(*flat) for flat in self._flat]
+        return made
+
     def __len__(self) -> int:
-        return sum(len(text) for text in self.texts)
+        total = 0
+        for _, offsets in self._flat:
+            total += len(offsets) - 1
+        return total
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_flat"}  # else the text is pickled twice
+        state = {**vars(self), "texts": self.texts}
+        state.pop("_flat", None)  # else the text is pickled twice
+        return state
 
     @property
     def column_names(self) -> list[str]:
@@ -89,7 +102,10 @@ class TextBatch:
     @property
     def nbytes(self) -> int:
         """The bytes of text."""
-        return sum(int(offsets[-1] - offsets[0]) for _, offsets in self._flat)
+        total = 0
+        for _, offsets in self._flat:
+            total += int(offsets[-1] - offsets[0])
+        return total
 
     @functools.cached_property
     def _flat(self) -> list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
@@ -115,7 +131,7 @@ class TextBatch:
         for text, offsets in self._flat:
             count = len(offsets) - 1
             # Most calls fit into one slice. For these, searching for its end would take longer than the rest.
-            if count and offsets[-1] - offsets[0] <= max_bytes:
+            if count and (text.nbytes <= max_bytes or offsets[-1] - offsets[0] <= max_bytes):
                 yield row, text, offsets
                 row += count
                 continue
@@ -149,6 +165,8 @@ class TextBatch:
                     f"{column!r:.80}: leave it out, or name it in the call that read them"
                 )
             return documents if ids is None else documents._with_ids(ids)
+        if column is None and (few := _of_few(documents)) is not None:
+            return few if ids is None else few._with_ids(ids)
         table = _as_table(documents)
         values = _as_chunked(documents, column) if table is None else _column(table, column)[1]
         if isinstance(table, PandasColumns):
@@ -175,6 +193,20 @@ class TextBatch:
         if names is not None and len(names) > 1:
             warn_of_repeats(names)
         return replace(self, ids=names, uuids=are_uuids(ids, self.source))
+
+
+def _of_few(documents: Any) -> TextBatch | None:
+    """Return a string, or a list of a few strings, as a TextBatch; None for anything else."""
+    if type(documents) is str:
+        _warn_of_path(documents)
+        documents = [documents]
+    if type(documents) is not list or any(type(value) is not str for value in documents) or not are_few(documents):
+        return None
+    try:
+        flat = flat_texts(documents)
+    except UnicodeEncodeError:
+        return None
+    return quick(TextBatch, ids=None, errors=[], source=None, _flat=[flat])
 
 
 class PandasColumns:
@@ -353,8 +385,7 @@ def _checked(values: pa.Array | list[Any], first_row: int, errors: list[RowError
     if isinstance(values, list):
         try:
             if all(issubclass(kind, str) for kind in set(map(type, values))):
-                found = few_strings(values, pa.large_string())
-                return pa.array(values, pa.large_string()) if found is None else found
+                return pa.array(values, pa.large_string())
         except UnicodeEncodeError:
             pass
         return _checked_objects(values, first_row, errors)

@@ -16,7 +16,8 @@ from .._engine.data.features import Features
 from .._engine.data.plan import Plan
 from .._engine.data.ragged import Ragged, offsets_of
 from .._engine.data.request import Request
-from ..chunks.batch import ChunkBatch, chunk_table
+from ..chunks.batch import ChunkBatch
+from ..chunks.chunk_table import chunk_table
 from ..chunks.text_ids import with_own_text_ids
 from ..methods.precomputed import Precomputed
 from .hierarchy import Hierarchy

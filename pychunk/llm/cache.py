@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import stat
@@ -13,11 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from .._util.durable_files import opened
+from ..telemetry import logger
 from .errors import LLMError
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
 
 #: The seconds that a writer waits for another process. A write takes 0.1 ms.
 _PATIENCE = 60.0
@@ -122,9 +121,9 @@ def _keep_private(path: Path) -> None:
             continue
         try:
             own.chmod(0o600)
-            _log.warning("other users could read %s, which holds answers of an LLM; now only its owner can", own)
+            logger.warning("other users could read %s, which holds answers of an LLM; now only its owner can", own)
         except OSError:
-            _log.warning("other users can read %s, which holds answers of an LLM; name your own file by cache=", own)
+            logger.warning("other users can read %s, which holds answers of an LLM; name your own file by cache=", own)
 
 
 def _rows(it: sqlite3.Connection, marks: str, keys: Sequence[bytes]) -> list[tuple[bytes, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._engine.data.tokens import Tokens
+from ..telemetry import logger
 from . import Additions
 from .spans import stripped
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenCounter
 
-logger = logging.getLogger("pychunk")
 
 I64 = npt.NDArray[np.int64]
 

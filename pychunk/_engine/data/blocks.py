@@ -32,8 +32,9 @@ class Blocks:
     Attributes:
         offsets: int64[k + 1]; document i has the blocks ``offsets[i]`` up to ``offsets[i + 1]``.
         kind: int8[b], positions in :data:`BLOCK_KINDS`.
-        level: int16[b]: 1 to 6 for headings; for list items and quotes how deeply they are nested, from 1; 0 for other
-            blocks.
+        level: int16[b]: 1 to 6 for headings; for list items and quotes how deeply they are nested, from 1; for code
+            that introduces the heading after it, such as the comments above a definition, the level of this heading; 0
+            for other blocks.
         start, end: int64[b], increasing spans in characters of the document's text, with ``start < end``. They include
             markup that is part of the text: the ``#`` of a heading, the bars of a table, the fences of code.
         source_start, source_end: int64[b], spans in characters of the file from which the block was read. None if the

@@ -137,6 +137,15 @@ def level(blocks: list[Block], own: list[int], s: int) -> int:
     return min(max(blocks[b].level, 1), 255) if heads else 0
 
 
+def introduces_heading(blocks: list[Block], b: int) -> bool:
+    """Return whether a block is code with a level that is directly before a heading.
+
+    Comments and decorators above a definition are such code. The section of the heading begins with the code.
+    """
+    code = b >= 0 and blocks[b].kind == CODE and blocks[b].level > 0
+    return code and b + 1 < len(blocks) and blocks[b + 1].kind == HEADING
+
+
 def _runs_in(sentence: str) -> bool:
     """Return whether the first sentence of a block is short enough for a run-in heading."""
     return len(sentence.encode()) <= RUN_IN_BYTES and count_words(sentence) <= RUN_IN_WORDS
@@ -206,7 +215,9 @@ def find_block_cohesion(
         before, after = kinds[s - 1], kinds[s]
         alone = s == 1 or own[s - 2] != own[s - 1]
         prose = before in (PARAGRAPH, ITEM, QUOTE)
-        if after == HEADING:
+        if introduces_heading(blocks, own[s - 1]):
+            cohesion[s] = Cohesion.LEAD
+        elif after == HEADING or introduces_heading(blocks, own[s]):
             deeper = before == HEADING and blocks[own[s]].level > blocks[own[s - 1]].level
             cohesion[s] = Cohesion.LEAD if deeper else Cohesion.SECTION
         elif (

@@ -14,7 +14,7 @@ from ..data.blocks import CODE, ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
 from .cohesion import Cohesion
-from .document_blocks import ROWS, is_delimiter, is_fence, level
+from .document_blocks import ROWS, introduces_heading, is_delimiter, is_fence, level
 from .overlap_tail import tails
 from .parsing.markdown_inline import inline_text, link_labels
 from .topic import cut_within
@@ -214,6 +214,9 @@ def find_sections(d: Document) -> list[Section]:
         if (not d.levels[s] and not title) or headed:
             continue
         headed = True
+        if d.blocks and s > 0 and introduces_heading(d.blocks, d.block_of[s - 1]):
+            while run > 0 and d.block_of[run - 1] == d.block_of[s - 1] and cohesion[run].is_closed:
+                run -= 1
         own, end = 1 if title else d.levels[s], d.ends[s]
         if d.blocks:
             end = min(end, d.blocks[d.block_of[s]].end)
