@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import codecs
+import functools
+import io
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from .._util.lazy_imports import LazyModule
 from ..parsing.block_columns import PROSE
+from ..parsing.converters.grammars import ENDINGS as CODE_ENDINGS
 from ..parsing.docling import BEGINS
 from . import files
 from .decompression import streams
 from .decompression.bzip2 import Block
 from .document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
-from .formats import docling_files, html_files, json_arrays, markdown_files, paged_files
+from .formats import converted_files, docling_files, html_files, json_arrays, markdown_files, paged_files
 from .formats.html_files import How, Links
 from .formats.text_files import BINARY, is_binary, not_text
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import PageFilter
 
 if TYPE_CHECKING:
-    from .formats import arrow_files, csv_files, json_lines, parquet_files, pdf_files, text_files
+    from .formats import arrow_files, csv_files, json_lines, parquet_files, text_files
 else:  # the modules are imported when files of their kinds are read
     arrow_files, csv_files = LazyModule("pychunk.io.formats.arrow_files"), LazyModule("pychunk.io.formats.csv_files")
     json_lines, parquet_files = (
         LazyModule("pychunk.io.formats.json_lines"),
         LazyModule("pychunk.io.formats.parquet_files"),
     )
-    pdf_files, text_files = LazyModule("pychunk.io.formats.pdf_files"), LazyModule("pychunk.io.formats.text_files")
+    text_files = LazyModule("pychunk.io.formats.text_files")
 
 
 class ParserOptions(NamedTuple):
@@ -99,6 +102,23 @@ class ParserInput:
     place: Callable[[], AbstractContextManager[Any]]
     threads: int = 1
     encoding: str = ""
+    depth: int = 0
+    outer: str = ""
+
+    @property
+    def file(self) -> str:
+        """The file on the disk, which may contain this one."""
+        return self.outer or self.name
+
+    def inside(self, name: str, data: bytes) -> ParserInput:
+        """Return a file that this one contains, as input of its parser."""
+
+        def opened() -> AbstractContextManager[Any]:
+            return io.BytesIO(data)
+
+        return replace(
+            self, name=name, size=len(data), stream=opened, place=opened, depth=self.depth + 1, outer=self.file
+        )
 
     def blocks(self) -> Iterator[Block]:
         """Yield the decompressed bytes of a text file, as UTF-8 without the byte order mark."""
@@ -156,13 +176,21 @@ class Kind:
     Attributes:
         names: The pattern of its file names, without the suffix of a compression.
         read: The parser. It yields ``table_parts.Part`` if ``is_table``. Other parsers yield ``Document``, or
-            ``RawPage`` or ``RawPdf``, from which documents are still to be made.
+            ``RawPage`` or ``RawFile``, from which documents are still to be made.
         begins: A function that recognizes the first bytes of a file whose name does not identify its kind.
         is_table: Whether its files are tables.
         listed: A function that returns the columns of a table, if that is faster than reading its first rows.
         columns: The columns that its documents have in addition to id, text and file.
         prose: Whether its documents are plain prose. Then only the method ``structure`` uses their blocks, unless the
             caller passes ``columns={"blocks": ...}``.
+        function: The converter of its files, as ``"package.module:name"``, if separate processes convert them.
+        endings: The endings of its file names, as they are shown.
+        needs: The packages that reading needs, by the names to import.
+        install: The command that installs them.
+        is_container: Whether a file may hold several documents, each of a kind of its own.
+        wants: The packages without which reading finds less structure, by the names to import. ``install`` installs
+            them, too.
+        by_ending: Whether its converter reads several languages, and gets the ending of the file's name, too.
     """
 
     names: re.Pattern[str]
@@ -172,6 +200,18 @@ class Kind:
     listed: Callable[[ParserInput], dict[str, pa.DataType]] | None = None
     columns: tuple[tuple[str, pa.DataType], ...] = ()
     prose: bool = False
+    function: str = ""
+    endings: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    install: str = ""
+    is_container: bool = False
+    wants: tuple[str, ...] = ()
+    by_ending: bool = False
+
+    @property
+    def lacks(self) -> str:
+        """The first package that reading needs and that is not installed; "" if there is none."""
+        return converted_files.lacks(self.needs)
 
     @property
     def schema(self) -> pa.Schema:
@@ -255,9 +295,26 @@ def _html(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     return iter(() if document is None else (document,))
 
 
-def _pdf(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
-    item = pdf_files.raw(file.stored(), file.name, file.tell)
-    return iter(() if item is None else (item,))
+#: The converted kinds whose files are text, so that the caller may name their encoding.
+_TEXTUAL = ("subtitles", "json", "yaml", "toml", "code", "rst", "tex")
+
+
+def _raw(kind: str) -> Callable[[ParserInput, ParserOptions], Iterator[Any]]:
+    def read(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
+        blocks = file.blocks() if file.encoding and kind in _TEXTUAL else file.stored()
+        item = converted_files.raw(blocks, file.name, kind, file.tell, file.depth)
+        return iter(() if item is None else (item,))
+
+    return read
+
+
+def _container(name: str) -> Callable[[ParserInput, ParserOptions], Iterator[Any]]:
+    def read(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
+        from . import containers  # imported here because it imports this module, for the kinds of contained files
+
+        return containers.whole(file, getattr(containers, name)(file, asked))
+
+    return read
 
 
 def _docling(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
@@ -273,7 +330,7 @@ def _starts(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(marks)
 
 
-#: The beginning of JSON Lines or of an array of objects, and the beginning of a notebook, which is other JSON.
+#: The beginning of JSON Lines or of an array of objects, and the beginning of a notebook.
 _JSON_BEGINS = re.compile(rb'\s*(?:\{[ \t]*(?:"|\})|\[\s*\{)')
 _NOTEBOOK = re.compile(rb'\s*\{[^{}\[\]]*"(?:cells|nbformat)"\s*:')
 
@@ -287,39 +344,275 @@ def _magic(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)
 
 
-_FOREIGN_XML = "XML, but not a MediaWiki dump: pass kind='text' to read it as text"
+_FOREIGN_XML = "XML, but not a MediaWiki dump: pass kind='xml' to read its text"
 _MARKDOWN = "(mdx?|markdown|mdown|mdwn|mkdn|mkd)"
+_MARKDOWNS = (".md", ".mdx", ".markdown", ".mdown", ".mdwn", ".mkdn", ".mkd")
+_DOCS = 'pip install "pychunk-native[docs]"'
+_OFFICE = 'pip install "pychunk-native[office]"'
+
+
+def converter(
+    kind: str,
+    endings: Sequence[str],
+    function: str,
+    *,
+    begins: Callable[[bytes], bool] = lambda head: False,
+    columns: Sequence[tuple[str, pa.DataType]] = (),
+    pages: bool = False,
+    needs: Sequence[str] = (),
+    install: str = "",
+) -> Kind:
+    """Return a kind of files that a function converts to documents, for the entry points ``pychunk.kinds``.
+
+    Args:
+        kind: The name of the kind, which is also the name of the entry point.
+        endings: The endings of its file names, with the dot.
+        function: The converter, as ``"package.module:name"``. It takes the bytes of a file. It returns the text as
+            Markdown, or a :class:`pychunk.parsing.pdf.paged_text.Paged`. To refuse a file it raises an error whose
+            message is the reason. It runs in a process with limits of time and memory, in which ``import pychunk``
+            gives an empty package. Its modules, such as ``pychunk.io``, can be imported.
+        begins: A function that recognizes the first 4,096 bytes of a file whose name does not identify its kind.
+        columns: The columns whose values the function returns in ``Paged.facts``, with their types.
+        pages: Whether its documents have pages.
+        needs: The packages that the function needs, by the names to import.
+        install: The command that installs them.
+
+    Example:
+        >>> kind = converter("shout", [".shout"], "shouting:convert", needs=["shouting"])
+        >>> kind.endings, kind.lacks
+        (('.shout',), 'shouting')
+    """
+    return Kind(
+        _named(".*(" + "|".join(map(re.escape, endings)) + ")$"),
+        _raw(kind),
+        begins,
+        columns=(*(paged_files if pages else html_files).COLUMNS, *columns),
+        function=function,
+        endings=tuple(endings),
+        needs=tuple(needs),
+        install=install,
+    )
+
+
+_ZIP = b"PK\x03\x04"
+#: The beginning of a mail: some lines of headers. The beginning of a mailbox: a line ``From`` and a header.
+_MAIL_BEGINS = re.compile(
+    rb"(?:[A-Za-z][A-Za-z0-9-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)*"
+    rb"(?:Received|Message-ID|MIME-Version|Return-Path):[ \t]",
+    re.IGNORECASE,
+)
+_MBOX_BEGINS = re.compile(rb"From \S+ [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n[A-Za-z-]+:")
+_MAIL = (("sender", pa.string()), ("recipients", pa.string()), ("date", pa.string()))
+_CUES = ("cues", pa.list_(pa.struct([("start", pa.int64()), ("seconds", pa.float64())])))
+_CONVERTERS = "pychunk.parsing.converters."
+#: The columns of documents that name their authors.
+_AUTHOR = (("author", pa.string()),)
+
+
+def _office(kind: str, endings: list[str], folder: bytes, needs: tuple[str, ...], pages: bool = False) -> Kind:
+    """Return a kind of Office, whose archives have a member in ``folder`` near the beginning."""
+    return converter(
+        kind,
+        endings,
+        _CONVERTERS + "office:convert",
+        begins=lambda head: head.startswith(_ZIP) and folder in head,
+        columns=(*_AUTHOR, ("date", pa.string())),
+        pages=pages,
+        needs=needs,
+        install=_OFFICE,
+    )
+
+
 #: Every kind that can be read. If a name fits several kinds, the first one counts unless the caller asks for another.
 KINDS = {
     "mediawiki": Kind(
-        _named(r".*\.xml(-p\d+p\d+)?$"), _mediawiki, mediawiki.begins, columns=mediawiki.COLUMNS, prose=True
+        _named(r".*\.xml(-p\d+p\d+)?$"),
+        _mediawiki,
+        mediawiki.begins,
+        columns=mediawiki.COLUMNS,
+        prose=True,
+        endings=(".xml",),
     ),
     "wikiextractor": Kind(
-        _named(r".*\bwiki_\d+$|.*\.wikiextractor$"), _wikiextractor, _starts(b"<doc "), columns=wikiextractor.COLUMNS
+        _named(r".*\bwiki_\d+$|.*\.wikiextractor$"),
+        _wikiextractor,
+        _starts(b"<doc "),
+        columns=wikiextractor.COLUMNS,
+        endings=("wiki_00", ".wikiextractor"),
     ),
     "docling": Kind(
         _named(r".*\.docling(\.json)?$"),
         _docling,
         lambda head: BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None,
         columns=paged_files.COLUMNS,
+        endings=(".docling", ".docling.json"),
     ),
-    "jsonl": Kind(_named(r".*\.(jsonl|ndjson|jsonlines)$"), _json_lines, _begins_jsonl, is_table=True),
-    "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True),
-    "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True),
-    "parquet": Kind(_named(r".*\.(parquet|pq)$"), _parquet, _magic(b"PAR1"), is_table=True, listed=_parquet_columns),
+    "jsonl": Kind(
+        _named(r".*\.(jsonl|ndjson|jsonlines)$"),
+        _json_lines,
+        _begins_jsonl,
+        is_table=True,
+        endings=(".jsonl", ".ndjson", ".jsonlines"),
+    ),
+    "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True, endings=(".csv",)),
+    "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True, endings=(".tsv", ".tab")),
+    "parquet": Kind(
+        _named(r".*\.(parquet|pq)$"),
+        _parquet,
+        _magic(b"PAR1"),
+        is_table=True,
+        listed=_parquet_columns,
+        endings=(".parquet", ".pq"),
+    ),
     "arrow": Kind(
-        _named(r".*\.(arrow|feather|ipc|arrows)$"), _arrow, _magic(b"ARROW1", b"\xff\xff\xff\xff"), is_table=True
+        _named(r".*\.(arrow|feather|ipc|arrows)$"),
+        _arrow,
+        _magic(b"ARROW1", b"\xff\xff\xff\xff"),
+        is_table=True,
+        endings=(".arrow", ".feather", ".ipc", ".arrows"),
     ),
-    "html": Kind(_named(r".*\.(html?|xhtml)$"), _html, html_files.begins, columns=html_files.COLUMNS),
-    "pdf": Kind(_named(r".*\.pdf$"), _pdf, lambda head: b"%PDF-" in head[:1024], columns=paged_files.COLUMNS),
-    "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS),
-    # This kind includes Markdown, for callers who ask for text.
-    "text": Kind(_named(rf".*\.(txt|text|{_MARKDOWN})$"), _text),
+    "html": Kind(
+        _named(r".*\.(html?|xhtml)$"),
+        _html,
+        html_files.begins,
+        columns=html_files.COLUMNS,
+        endings=(".html", ".htm", ".xhtml"),
+        needs=("selectolax",),
+        install=_DOCS,
+    ),
+    "pdf": Kind(
+        _named(r".*\.pdf$"),
+        _raw("pdf"),
+        lambda head: b"%PDF-" in head[:1024],
+        columns=paged_files.COLUMNS,
+        function=converted_files.PDF,
+        endings=(".pdf",),
+        needs=("pypdfium2",),
+        install=_DOCS,
+    ),
+    "docx": _office("docx", [".docx", ".docm"], b"word/", ("mammoth", "selectolax")),
+    "pptx": _office("pptx", [".pptx", ".pptm", ".ppsx"], b"ppt/", ("pptx",), pages=True),
+    "xlsx": _office("xlsx", [".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"], b"xl/", ("python_calamine",), pages=True),
+    "notebook": converter(
+        "notebook",
+        [".ipynb"],
+        _CONVERTERS + "notebooks:convert",
+        begins=lambda head: _NOTEBOOK.match(head.removeprefix(b"\xef\xbb\xbf")) is not None,
+        columns=_AUTHOR,
+    ),
+    "epub": converter(
+        "epub",
+        [".epub"],
+        _CONVERTERS + "epub:convert",
+        begins=lambda head: head.startswith(_ZIP) and b"mimetypeapplication/epub+zip" in head[:80],
+        columns=(*_AUTHOR, ("date", pa.string())),
+        needs=("selectolax",),
+        install=_DOCS,
+    ),
+    "subtitles": converter(
+        "subtitles", [".srt", ".vtt"], _CONVERTERS + "subtitles:convert", begins=_magic(b"WEBVTT"), columns=(_CUES,)
+    ),
+    "odt": converter(
+        "odt",
+        [".odt", ".ott"],
+        _CONVERTERS + "odt:convert",
+        begins=lambda head: head.startswith(_ZIP) and b"mimetypeapplication/vnd.oasis.opendocument.text" in head[:90],
+        columns=(*_AUTHOR, ("date", pa.string())),
+    ),
+    "rtf": converter(
+        "rtf", [".rtf"], _CONVERTERS + "rtf:convert", begins=_magic(b"{\\rtf"), needs=("striprtf",), install=_OFFICE
+    ),
+    "json": converter("json", [".json"], _CONVERTERS + "json_text:convert"),
+    "yaml": converter("yaml", [".yaml", ".yml"], _CONVERTERS + "yaml_toml:yaml"),
+    "toml": converter("toml", [".toml"], _CONVERTERS + "yaml_toml:toml"),
+    "xml": converter("xml", [".xml"], _CONVERTERS + "xml_text:convert"),
+    "rst": converter("rst", [".rst", ".rest"], _CONVERTERS + "rst:convert"),
+    "tex": converter("tex", [".tex", ".latex"], _CONVERTERS + "tex:convert"),
+    "code": replace(
+        converter("code", CODE_ENDINGS, _CONVERTERS + "code:convert", install='pip install "pychunk-native[code]"'),
+        wants=("tree_sitter",),
+        by_ending=True,
+    ),
+    "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS, endings=_MARKDOWNS),
+    # This kind includes Markdown, code and other markup, for callers who ask for text.
+    "text": Kind(
+        _named(rf".*(\.(txt|text|rst|rest|tex|latex|{_MARKDOWN})|{'|'.join(map(re.escape, CODE_ENDINGS))})$"),
+        _text,
+        endings=(".txt", ".text"),
+    ),
 }
 #: The names of files that hold no documents: the index of a multistream dump, and the dead letters of an ingest.
 _NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
-#: The names of all kinds in one pattern, with a named group for each kind, so that the first matching kind is found.
-_ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items()))
+#: The kinds that are not read inside other files: tables, and dumps, whose pages other processes clean.
+OUTSIDE = ("mediawiki", *(name for name, kind in KINDS.items() if kind.is_table))
+#: The columns of all kinds that other files may contain, and those of the headers of mails.
+CONTAINED = tuple(
+    dict(
+        [*paged_files.COLUMNS, *_MAIL, *(each for kind in KINDS if kind not in OUTSIDE for each in KINDS[kind].columns)]
+    ).items()
+)
+KINDS |= {
+    "mail": replace(
+        converter(
+            "mail", [".eml"], _CONVERTERS + "mail:convert", begins=lambda head: _MAIL_BEGINS.match(head) is not None
+        ),
+        columns=CONTAINED,
+        is_container=True,
+    ),
+    "mbox": Kind(
+        _named(r".*\.(mbox|mbx)$"),
+        _container("mailbox"),
+        lambda head: _MBOX_BEGINS.match(head) is not None,
+        columns=CONTAINED,
+        endings=(".mbox", ".mbx"),
+        is_container=True,
+    ),
+    "zip": Kind(_named(r".*\.zip$"), _container("zipped"), columns=CONTAINED, endings=(".zip",), is_container=True),
+    "tar": Kind(
+        _named(r".*\.(tar|tgz|tbz2?|txz|tzst)$"),
+        _container("tarred"),
+        lambda head: head[257:262] == b"ustar",
+        columns=CONTAINED,
+        endings=(".tar", ".tgz", ".tbz2", ".txz"),
+        is_container=True,
+    ),
+}
+#: The kinds that are most often settings or data, so that a folder's files are read only if the caller asks for the
+#: kind. The first bytes of .json decide, and .xml is a dump of a wiki otherwise.
+ON_REQUEST = ("json", "yaml", "toml", "xml")
+#: The names of all other kinds in one pattern, with a named group for each kind, so that the first matching kind is
+#: found.
+_ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items() if name not in ON_REQUEST))
+#: The group of entry points by which other packages add kinds.
+GROUP = "pychunk.kinds"
+
+
+@functools.cache  # A search through 60 packages takes 0.02 s.
+def add_installed() -> tuple[str, ...]:
+    """Add the kinds of other packages to ``KINDS`` once, and return their names.
+
+    A kind of pychunk's own cannot be replaced. If a package cannot be imported, a warning names it, and the files of
+    its kinds stay unread.
+    """
+    from importlib import metadata  # imported here because only files that no kind of pychunk's own fits need it
+
+    added = []
+    for entry in metadata.entry_points(group=GROUP):
+        of = f"the entry point {entry.name!r} of {GROUP}, {entry.value}"
+        if entry.name in KINDS:
+            warnings.warn(f"{of}, has the name of another kind: rename it", stacklevel=2)
+            continue
+        try:
+            found = entry.load()
+        except Exception as error:
+            warnings.warn(f"{of}, cannot be loaded: {type(error).__name__}: {error}", stacklevel=2)
+            continue
+        if not isinstance(found, Kind):
+            warnings.warn(f"{of}, must be a result of pychunk.io.converter; got {found!r:.80}", stacklevel=2)
+            continue
+        KINDS[entry.name] = found
+        added.append(entry.name)
+    return tuple(added)
 
 
 def kind_of(name: str, wanted: str = "auto") -> str | None:
@@ -336,11 +629,36 @@ def kind_of(name: str, wanted: str = "auto") -> str | None:
     if wanted in KINDS and KINDS[wanted].names.fullmatch(bare):
         return wanted
     found = _ANY.fullmatch(bare)
-    return None if found is None else found.lastgroup
+    if found is not None:
+        return found.lastgroup
+    return next((each for each in add_installed() if KINDS[each].names.fullmatch(bare)), None)
+
+
+def on_request(name: str) -> str | None:
+    """Return the kind of a file that is read only if the caller asks for it, by the file's name; None for other files.
+
+    >>> on_request("a/settings.YAML.gz"), on_request("a.txt")
+    ('yaml', None)
+    """
+    bare = streams.bare(files.base_name(name))
+    return next((kind for kind in ON_REQUEST if KINDS[kind].names.fullmatch(bare)), None)
+
+
+def ending_of(name: str, kind: str) -> str:
+    """Return the ending of a file's name if it tells the converter of the file's kind the language, else "".
+
+    >>> ending_of("src/one.PY.gz", "code"), ending_of("run", "code"), ending_of("a.json", "json")
+    ('.py', '.txt', '')
+    """
+    if not KINDS[kind].by_ending:
+        return ""
+    bare = streams.bare(files.base_name(name)).lower()
+    return next((ending for ending in KINDS[kind].endings if bare.endswith(ending)), ".txt")
 
 
 def kind_of_bytes(head: bytes) -> str | None:
     """Return the kind that the first decompressed bytes of a file identify, or None."""
+    add_installed()
     return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
 
 
@@ -381,15 +699,15 @@ def why_unread(path: str, head: bytes) -> str:
     ``head`` holds the first bytes of the file. It is empty for a remote file.
 
     Example:
-        >>> why_unread("a.ipynb", b'{"cells": []}')
-        'a Jupyter notebook, which pychunk cannot read: jupyter nbconvert --to markdown converts it to Markdown'
+        >>> why_unread("a.md", b"# One")
+        "its name is of kind markdown, but another kind was requested: pass kind='markdown' to read it"
     """
-    if _NOTEBOOK.match(head):
-        return "a Jupyter notebook, which pychunk cannot read: jupyter nbconvert --to markdown converts it to Markdown"
     bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if bare.startswith(b"<?xml") or (kind_of(path) == "mediawiki" and head):
         return _FOREIGN_XML
     if (known := kind_of(path)) is not None:
+        if lacks := KINDS[known].lacks:
+            return f"of kind {known}, which needs {lacks}: {KINDS[known].install}"
         return f"its name is of kind {known}, but another kind was requested: pass kind='{known}' to read it"
     if not head:
         return "of an unknown kind: pass kind= and its kind to read it"
@@ -397,6 +715,9 @@ def why_unread(path: str, head: bytes) -> str:
         return f"its first bytes are of kind {found}, but its name is of no kind: pass kind='{found}' to read it"
     if reason := not_text(head) or (BINARY if is_binary(head) else ""):
         return reason
-    if bare.startswith((b"{", b"[")) and streams.bare(files.base_name(path)).lower().endswith(".json"):
-        return "JSON that is neither an array of objects nor a DoclingDocument: pass kind='text' to read it as text"
+    asked = on_request(path)
+    if asked == "json" and bare.startswith((b"{", b"[")):
+        return "JSON that is neither an array of objects nor a DoclingDocument: pass kind='json' to read its values"
+    if asked in ("yaml", "toml"):
+        return f"of kind {asked}, which is most often settings: pass kind='{asked}' to read its values"
     return _PLAIN

@@ -12,11 +12,15 @@ from .decompression import streams
 from .decompression.bzip2 import Block
 from .document_batches import DeadLetter
 from .files import SourceFile
-from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, why_unread
+from .formats.text_files import not_text
+from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, on_request, why_unread
 from .wiki import mediawiki
 
 #: The number of bytes at a file's beginning that identify its kind if its name does not.
 _HEAD = 4096
+#: The kinds whose files are an error, and not only left out of a folder, if the packages that they need are missing.
+#: Otherwise an index of a website, updated on a machine without the extra ``docs``, would lose all pages.
+_REQUIRED = ("html", "pdf")
 
 
 def listed(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
@@ -66,7 +70,8 @@ def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list
     found = files.find_if_reached(path)
     if len(found) == 1 and found[0].path == files.plain(path):
         return found, [kind if kind != "auto" else _recognised(found[0].path)], []
-    kinds = {file.path: _kind_in_folder(file.path, kind) for file in found}
+    lacking: dict[str, bool] = {}
+    kinds = {file.path: _kind_in_folder(file.path, kind, lacking) for file in found}
     again = _again(kinds)
     for name in again:
         kinds[name] = None
@@ -113,14 +118,22 @@ def has_documents(path: str) -> bool:
     return any(kind is not None and not KINDS[kind].is_table for kind in kinds)
 
 
-def _kind_in_folder(path: str, kind: str) -> str | None:
+def _kind_in_folder(path: str, kind: str, lacking: dict[str, bool]) -> str | None:
     """Return the kind of a file in a folder by its name, or for .json and .xml by its first bytes.
 
-    The first bytes decide because many formats use these two suffixes.
+    The first bytes decide because many formats use these two suffixes. If the packages that the kind needs are not
+    installed, the result is None; ``lacking`` remembers for each kind whether that is so.
     """
     found = kind_of(path, kind)
+    if found is not None and kind == "auto":
+        if found not in lacking:
+            lacking[found] = found not in _REQUIRED and bool(KINDS[found].lacks)
+        if lacking[found]:
+            return None
     lower = path.lower()
     if ".json" not in lower and ".xml" not in lower:  # Of 8,000 files, the steps below took a tenth of the listing.
+        return found
+    if found == kind == "xml":
         return found
     name = files.base_name(lower)
     is_json = streams.bare(name).endswith(".json") and found is None
@@ -137,6 +150,8 @@ def _kind_in_folder(path: str, kind: str) -> str | None:
     if is_json:
         # A JSON object may be anything, and is most often a file of settings.
         is_known = said == "docling" or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        if kind == "json":
+            return kind
         return said if is_known and kind in ("auto", said) else None
     return said if said == "html" else found if mediawiki.may_be(head) else None
 
@@ -163,7 +178,7 @@ def _recognised(path: str) -> str:
         ValueError: The kind is unknown, and the file is not text.
     """
     if (kind := kind_of(path)) is not None:
-        return kind
+        return "xml" if kind == "mediawiki" and _is_other_xml(path) else kind
     try:
         head = head_of(path)
     except OSError:
@@ -172,6 +187,8 @@ def _recognised(path: str) -> str:
         return "text"  # reading the file reports the same error, in a dead letter
     if (kind := kind_of_bytes(head)) is not None:
         return kind
+    if (asked := on_request(path)) is not None and not not_text(head):
+        return asked
     why = why_unread(path, head)
     if is_plain(why):
         return "text"
@@ -179,6 +196,16 @@ def _recognised(path: str) -> str:
         f"{path}: unknown kind of file ({why}); leave it out, or if it is one of these kinds, pass kind=, "
         f"one of {', '.join(KINDS)}"
     )
+
+
+def _is_other_xml(path: str) -> bool:
+    """Return whether a local file whose name is that of a dump begins like another XML document."""
+    if on_request(path) != "xml" or files.scheme_of(path) or "-pages-" in path:
+        return False
+    try:
+        return not mediawiki.may_be(head_of(path))
+    except (OSError, ImportError):  # reading the file reports the error
+        return False
 
 
 def _sniffed(path: str) -> str | None:

@@ -33,8 +33,8 @@ class Workers:
     """A pool of processes that clean pages as ``mediawiki.rendered`` does, with results in the order of the tasks.
 
     A process that is killed, for example for lack of memory, breaks the whole pool. A new pool then starts again with
-    all tasks that are not finished. If this happens twice before a task is finished, the task gets its own process, and
-    is halved until the page at fault is found.
+    all tasks that are not finished. If this happens twice before a task is finished, the task gets its own process. It
+    gets the pages one by one, so that the page at fault is known.
     """
 
     def __init__(self, count: int, wanted: PageFilter) -> None:
@@ -89,11 +89,13 @@ class Workers:
                 task.future = self._started(task.pages)
 
     def _alone(self, pages: Sequence[RawPage]) -> Rendered:
-        """Return the cleaned pages from a separate process; if it dies, try the halves of the pages.
+        """Return the cleaned pages from a separate process, which gets one page after the other.
 
-        A single page is tried twice.
+        A page at which it dies is tried once more, by the next process.
         """
-        for _ in range(2):
+        documents, letters, deaths = [], [], 0
+        at = 0
+        while at < len(pages):
             with _pool(1) as pool:
                 try:
                     _finished(pool.submit(self._work, ()), pool)
@@ -103,15 +105,18 @@ class Workers:
                         'if __name__ == "__main__": in your script, or use workers=1, which starts none'
                     ) from None
                 try:
-                    return _finished(pool.submit(self._work, pages), pool)
+                    while at < len(pages):
+                        found = _finished(pool.submit(self._work, pages[at : at + 1]), pool)
+                        documents += found[0]
+                        letters += found[1]
+                        at, deaths = at + 1, 0
                 except BrokenProcessPool:
-                    if len(pages) > 1:
-                        break
-        if len(pages) == 1:
-            return [], [mediawiki.lost(pages[0], "the process that cleaned the page was killed, twice: out of memory?")]
-        half = len(pages) // 2
-        first, second = self._alone(pages[:half]), self._alone(pages[half:])
-        return first[0] + second[0], first[1] + second[1]
+                    deaths += 1
+            if deaths == 2:
+                reason = "the process that cleaned the page was killed, twice: out of memory?"
+                letters.append(mediawiki.lost(pages[at], reason))
+                at, deaths = at + 1, 0
+        return documents, letters
 
 
 def _pool(count: int) -> ProcessPoolExecutor:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 
-from .._util import urls
-from .._util.worker_process import Processes
+from .._util import memory, urls
 from ..inputs.value_columns import NoTextColumnError, plain
 from . import column_batches, files
+from .conversion import Conversion
 from .decompression import streams
 from .document_batches import (
     BATCH_BYTES,
@@ -32,7 +32,8 @@ from .document_batches import (
     table_of,
 )
 from .files import SourceFile
-from .formats import json_paths, pdf_files
+from .formats import json_paths
+from .formats.converted_files import RawFile
 from .formats.html_files import How, Links, check_links, check_noise
 from .kinds import (
     KINDS,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 #: The raw text, in bytes, that one process cleans at a time.
 _TASK_BYTES = 1 << 20
+#: The memory that such a process takes: 65 MB of its own with the sample of a dump, and its share of the libraries.
+_WORKER_BYTES = 80_000_000
 #: The maximum number of columns that an error lists.
 _LISTED = 20
 #: The columns of every batch. A further column that is kept from tables must not have one of these names.
@@ -275,7 +278,7 @@ class Source:
             yield from replace(self, kept=tuple(types.items())).batches(skip, in_pieces=in_pieces)
             return
         groups = self._groups(skip)
-        parsers = pdf_files.processes(self.workers) if "pdf" in self.kinds else None
+        parsers = Conversion(self.workers)
         try:
             if "mediawiki" in self.kinds and self.workers > 1:
                 yield from self._in_processes(groups, parsers)
@@ -285,8 +288,7 @@ class Source:
                 if group.items:
                     yield self._made(group, parsers, in_pieces=in_pieces)
         finally:
-            if parsers is not None:
-                parsers.close()
+            parsers.close()
 
     def _groups(self, skip: int) -> Iterator[_Group]:
         """Yield the items of each batch, then a group without items, for dead letters after the last batch."""
@@ -321,7 +323,7 @@ class Source:
     def __iter__(self) -> Iterator[Batch]:
         return self.batches()
 
-    def _made(self, group: _Group, parsers: Processes | None, *, in_pieces: bool = False) -> Batch:
+    def _made(self, group: _Group, parsers: Conversion, *, in_pieces: bool = False) -> Batch:
         """Return the batch of a group that is not cleaned by ``Workers``, and empty the group."""
         last = group.items[-1]
         if KINDS[group.kind].is_table:
@@ -333,8 +335,8 @@ class Source:
         if group.kind == "mediawiki":
             documents, letters = mediawiki.rendered(group.items, self.wanted)
             self._tell(letters)
-        elif group.kind == "pdf":
-            documents, letters = pdf_files.parsed(group.items, cast(Processes, parsers))
+        elif any(isinstance(item, RawFile) for item in group.items):
+            documents, letters = parsers.documents(group.items, group.kind, self._options())
             self._tell(letters)
         batch = self._batch(group.number, group.kind, documents, last)
         documents.clear()  # otherwise a long document would be in memory twice while the caller works
@@ -348,13 +350,14 @@ class Source:
                 table = table.append_column(name, pa.nulls(len(table), dict(self.kept).get(name, pa.null())))
         return Batch(table, number, last.file, last.bytes_read)
 
-    def _in_processes(self, groups: Iterator[_Group], parsers: Processes | None) -> Iterator[Batch]:
+    def _in_processes(self, groups: Iterator[_Group], parsers: Conversion) -> Iterator[Batch]:
         """Yield batches in order, whose pages other processes clean. At most a few tasks are submitted ahead."""
         # The import is here since few inputs are dumps; it would add 0.01 s to the start of every command.
         from .page_workers import Workers
 
         waiting: deque[tuple[_Group, list[Task]]] = deque()
-        pool = Workers(self.workers, self.wanted)
+        count = memory.processes(self.workers, _WORKER_BYTES)
+        pool = Workers(count, self.wanted)
         rest: list[DeadLetter] = []
         try:
             for group in groups:
@@ -369,7 +372,7 @@ class Source:
                     continue
                 tasks = [pool.submit(pages) for pages in grouped(cast("list[RawPage]", group.items), _TASK_BYTES)]
                 waiting.append((group._replace(items=[group.items[-1]._replace(data=b"")]), tasks))
-                while sum(len(tasks) for _, tasks in waiting) > 4 * self.workers and len(waiting) > 1:
+                while sum(len(tasks) for _, tasks in waiting) > 4 * count and len(waiting) > 1:
                     yield self._collected(pool, *waiting.popleft())
             while waiting:
                 yield self._collected(pool, *waiting.popleft())
@@ -422,10 +425,27 @@ class Source:
         return "" if KINDS[kind].is_table else next((name for name in self.needed if name not in known), "")
 
     def _read(self, kind: str, file: SourceFile, tell: DeadLetters) -> Iterator[Any]:
-        metadata_columns = tuple(name for name in self.metadata_columns if name not in _OWN)
         opened = self._opened(file, tell)
-        elsewhere = {name: type_ for name, type_ in self.kept if name in metadata_columns and name not in self.needed}
-        asked = ParserOptions(
+        asked = self._options()
+        items = KINDS[kind].read(opened, asked)
+        if not KINDS[kind].is_table:
+            return items
+        return column_batches.runs(
+            items,
+            file.path,
+            opened.tell,
+            column=self.column,
+            ids=self.ids,
+            metadata_columns=asked.metadata_columns,
+            needed=[name for name in self.needed if name in asked.metadata_columns],
+            elsewhere={name: type_ for name, type_ in self.kept if name in asked.elsewhere},
+        )
+
+    def _options(self) -> ParserOptions:
+        """Return the options of the parsers."""
+        metadata_columns = tuple(name for name in self.metadata_columns if name not in _OWN)
+        kept = dict(self.kept)
+        return ParserOptions(
             self.column,
             self.ids,
             metadata_columns,
@@ -435,21 +455,7 @@ class Source:
             noise_threshold=self.noise_threshold,
             links=self.links,
             quotes=self.quotes,
-            elsewhere=tuple(elsewhere),
-        )
-        items = KINDS[kind].read(opened, asked)
-        if not KINDS[kind].is_table:
-            return items
-        needed = [name for name in self.needed if name in metadata_columns]
-        return column_batches.runs(
-            items,
-            file.path,
-            opened.tell,
-            column=self.column,
-            ids=self.ids,
-            metadata_columns=metadata_columns,
-            needed=needed,
-            elsewhere=elsewhere,
+            elsewhere=tuple(name for name in kept if name in metadata_columns and name not in self.needed),
         )
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> ParserInput:
@@ -523,13 +529,12 @@ def open_source(
             be reached becomes a dead letter. Where names of URLs are shown or stored, they lack the user, the password
             and secret parameters such as ``token``. If URLs differ only in these, the second one gets ``#2`` at its
             end, the third ``#3``.
-        kind: The kind of the files: mediawiki (XML dump), wikiextractor, docling, jsonl, csv, tsv, parquet, arrow,
-            html, pdf, markdown, text, or auto. auto takes the kind from the files' names, else from their first bytes.
-            Standard input is read as text. If ``path`` names a single file of unknown kind that holds text, it is
-            also read as text. Subfolders of a folder are read, too. If ``kind`` is not auto, a file in a folder is read
-            if its name identifies that kind, or if its name identifies no kind and its first bytes fit ``kind``.
-            ``Source.unread()`` says why other files are not read. Files of all kinds but Parquet and Arrow may be
-            compressed: .gz, .bz2, .zst, .xz, .7z.
+        kind: The kind of the files, one of ``pychunk.io.KINDS`` (``pychunk formats`` lists them), or auto. auto takes
+            the kind from the files' names, else from their first bytes. Standard input is read as text. If ``path``
+            names a single file of unknown kind that holds text, it is also read as text. Subfolders of a folder are
+            read, too. If ``kind`` is not auto, a file in a folder is read if its name identifies that kind, or if its
+            name identifies no kind and its first bytes fit ``kind``. ``Source.unread()`` says why other files are not
+            read. Files of all kinds but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz, .7z.
         column: jsonl, csv, tsv, parquet, arrow: the column of the text. Default: the only string column, else ``text``.
         ids: jsonl, csv, tsv, parquet, arrow: the column of ids. Default: ``id``, else the file's name and the row's
             number. Ids are strings, as the file writes them. The id of a text, Markdown, HTML or PDF file is its path
@@ -546,9 +551,10 @@ def open_source(
         redirects: mediawiki: whether redirects are kept.
         namespaces: mediawiki: the namespaces whose pages are kept. None: all.
         workers: mediawiki: the number of processes that clean text; with 1, this process does it. More processes are
-            spawned, so the script needs ``if __name__ == "__main__":``. pdf: the number of processes that parse. If
-            ``workers`` is below 4, there are 4 of these processes, or one for each CPU if there are fewer than 4 CPUs.
-            For these processes the script needs no such line.
+            spawned, so the script needs ``if __name__ == "__main__":``. pdf, docx and other kinds that
+            are converted: the number of processes that convert. If ``workers`` is below 4, there are 4 of these
+            processes, or one for each CPU if there are fewer than 4 CPUs. For these processes the script needs no such
+            line.
         threads: The number of threads that decompress bzip2; default: one for each CPU, at most 8.
         batch_bytes: The raw text of a batch, in bytes; a longer document is a batch of its own.
         dead_letters: A callable that gets a ``DeadLetter`` for each broken input, after which reading goes on. The

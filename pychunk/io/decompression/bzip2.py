@@ -8,7 +8,6 @@ decompressed and its checksum has matched.
 
 from __future__ import annotations
 
-import bz2
 import itertools
 import re
 from collections import deque
@@ -16,6 +15,9 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
+from ..._engine import native
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters
 
 _START = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")  # the second form is a stream without data
@@ -25,14 +27,8 @@ _READ = 1 << 20
 _PIECE = 512 << 10
 #: The number of compressed bytes above which a stream is decompressed by one thread, as it is read.
 _LONG = 4 << 20
-#: The compressed bytes that are decompressed at once. They can become 4 GB, because a block of equal bytes takes only
-#: 40 bytes.
-_STEP = 4096
-#: The plain bytes requested at once. A block of the bzip2 format usually has 900,000.
+#: The maximum number of plain bytes that are yielded at once. A block of the format can stand for 47 MB.
 _OUTPUT = 1 << 20
-#: The maximum number of plain bytes of one block: 900,000 bytes, of which each five can stand for 259 equal bytes. If
-#: at least this number of bytes follows some output, the checksum of the output's block has matched.
-_BLOCK = 900_000 // 5 * 259
 #: The plain bytes that a thread makes of a piece in advance. The rest is made on request.
 _AHEAD = 32 << 20
 
@@ -110,14 +106,18 @@ class _Decoder:
     """A decoder of consecutive streams. The bytes of a stream may come in several calls."""
 
     def __init__(self) -> None:
-        self._inner: bz2.BZ2Decompressor | None = None
-        self._tail = b""
-        self.proven = False  # whether a whole stream, or a block of one, has passed its checksum
+        self._reader = native.Bzip2Reader()
+        self._was_proven = False
         self.begin = 0  # where the current stream begins in the bytes of the last feed(); 0 if it began before them
 
     @property
     def unfinished(self) -> bool:
-        return self._inner is not None or bool(self._tail)
+        return self._reader.is_unfinished
+
+    @property
+    def proven(self) -> bool:
+        """True if a whole stream, or a block of one, has passed its checksum."""
+        return self._was_proven or self._reader.is_proven
 
     def feed(self, data: bytes, position: int = 0) -> Iterator[bytes]:
         """Yield the plain bytes of the data from ``position`` on, at most ``_OUTPUT`` at a time.
@@ -125,53 +125,19 @@ class _Decoder:
         Raises:
             OSError: The data is not bzip2 or is damaged. Nothing of a damaged block has been yielded.
         """
-        tail, self._tail = self._tail, b""
-        if tail:
-            data, position = tail + data[position:], 0
-        self.begin = position
-        while position < len(data):
-            if self._inner is None:
-                self.begin = max(0, position - len(tail))
-                head = data[position : position + 4]
-                if len(head) < 4 and b"BZh".startswith(head[:3]):
-                    self._tail = head
-                    return
-                if not _HEADER.match(head):
-                    raise OSError("bytes after a stream are not bzip2: the file is damaged; get it again")
-                self._inner = bz2.BZ2Decompressor()
-            inner = self._inner
-            step = data[position : position + _STEP]
-            for out in _checked(inner, step):
-                self.proven = True
-                yield out
-            position += len(step)
-            if inner.eof:
-                self.proven = True
-                position -= len(inner.unused_data)
-                self._inner = None
+        reader = self._reader
+        reader.feed(np.frombuffer(data, np.uint8)[position:])
+        while (out := reader.next()) is not None:
+            for begin in range(0, len(out), _OUTPUT):
+                yield out[begin : begin + _OUTPUT]
+        self.begin = max(0, position + reader.stream_begin)
+        if reader.error:
+            raise OSError(reader.error)
 
     def drop(self) -> None:
         """Give up the current stream."""
-        self._inner, self._tail = None, b""
-
-
-def _checked(inner: bz2.BZ2Decompressor, data: bytes) -> Iterator[bytes]:
-    """Yield the output of ``data`` in parts, each only after the checksum of its block has matched.
-
-    The output of at most one block therefore waits in memory.
-    """
-    held: deque[bytes] = deque()
-    size = 0
-    while (out := inner.decompress(data, _OUTPUT)) or data:
-        data = b""
-        held.append(out)
-        size += len(out)
-        while size - len(held[0]) >= _BLOCK:
-            size -= len(held[0])
-            yield held.popleft()
-        if inner.eof:
-            break
-    yield from filter(None, held)  # there was no error until the output ended, so the last checksum has matched, too
+        self._was_proven = self.proven
+        self._reader = native.Bzip2Reader()
 
 
 class _DamagedBytes(NamedTuple):

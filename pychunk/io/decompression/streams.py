@@ -37,7 +37,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 from ..document_batches import DeadLetter, DeadLetters
 from . import bzip2, sevenzip
 from .bzip2 import Block

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._engine.arrow import items
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 from ..document_batches import DeadLetter, DeadLetters
 from . import arrow_messages
 from .table_parts import REPEATED_OBJECTS, TABLE_BYTES, Part, as_bytes, check, said, wanted_of

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ..._engine import native
 from ..._util.counting import counted
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 from ...defaults import BYTES
 from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters

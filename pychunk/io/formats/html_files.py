@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 from ..._util.worker_process import ProcessKilledError, WorkerProcess
 from ...defaults import BYTES
 from ...parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -55,12 +55,16 @@ def why_empty(paged: Paged) -> str:
     )
 
 
-def document(paged: Paged, file: str, bytes_read: int) -> Document:
-    """Return a document as a row of a batch, named by its path."""
-    more: tuple[Any, ...] = (
-        blocks_to_arrow(paged.blocks),
-        pa.array([paged.page_starts], pa.list_(pa.int64())),
-        paged.title or None,
-        removed_to_arrow([paged.removed]),
-    )
-    return Document(file, paged.text, file, more, len(paged.text), bytes_read)
+def document(
+    paged: Paged, file: str, bytes_read: int, id: str = "", columns: Sequence[tuple[str, pa.DataType]] = COLUMNS
+) -> Document:
+    """Return a document as a row of a batch with these columns, named by its path, or by ``id`` if it has one."""
+    more: dict[str, Any] = {
+        "blocks": blocks_to_arrow(paged.blocks),
+        "page_starts": pa.array([paged.page_starts], pa.list_(pa.int64())),
+        "title": paged.title or None,
+        "removed": removed_to_arrow([paged.removed]),
+        **{name: value or None for name, value in paged.facts.items()},
+    }
+    values = tuple(more.get(name) for name, _ in columns)
+    return Document(id or file, paged.text, file, values, len(paged.text), bytes_read)

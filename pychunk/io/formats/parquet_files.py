@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 from ..decompression import decompression_limits
 from ..document_batches import DeadLetter, DeadLetters
 from . import parquet_footer

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from ..._engine.data.columns import current_names
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 
 #: The approximate size of one table's text, in bytes.
 TABLE_BYTES = 16 << 20

@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 import pyarrow as pa
 
-from ..._util.memory_errors import check_memory
+from ..._util.memory import check_memory
 from ...defaults import BYTES
 from ...parsing.block_columns import BLOCKS_TYPE, packed
 from ..decompression.bzip2 import Block

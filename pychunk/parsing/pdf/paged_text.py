@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,10 @@ class Paged:
         title: The title; "" if it is unknown.
         removed: The spans of headers, footers, page numbers, tables of contents, repeated headers of tables and hidden
             text, in the order of the text. ``text`` still contains them.
-        notes: (page from 1, problem) for scanned and damaged pages, and for fonts without a character map.
+        notes: (page from 1, problem) for scanned and damaged pages, and for fonts without a character map. Page 0 is
+            the whole file.
+        facts: The document's values of the columns that its kind adds, such as ``author``.
+        attached: (name, content) of the files that the document contains, such as the attachments of a mail.
     """
 
     text: str
@@ -53,6 +56,8 @@ class Paged:
     title: str
     removed: list[Span]
     notes: list[tuple[int, str]]
+    facts: dict[str, Any] = field(default_factory=dict)
+    attached: list[tuple[str, bytes]] = field(default_factory=list)
 
 
 class PagedWriter:
@@ -112,7 +117,7 @@ class PagedWriter:
             self._starts += [self._at + at] * (turned - len(self._starts))
         self._add(text)
 
-    def done(self, title: str, pages: int, notes: list[tuple[int, str]]) -> Paged:
+    def done(self, title: str, pages: int, notes: list[tuple[int, str]], facts: dict[str, Any] | None = None) -> Paged:
         """Return the document. It has ``pages`` pages, some of which may be empty; 0 is a document without pages."""
         self._turn(pages)
         table = np.array(self._rows, np.int64).reshape(-1, 5)
@@ -126,7 +131,7 @@ class PagedWriter:
             box=np.array(self._boxes, np.float32).reshape(-1, 4) if pages else None,
         )
         starts = np.array(self._starts, np.int64)
-        return Paged("".join(self._parts), blocks, starts, title, self._removed, notes)
+        return Paged("".join(self._parts), blocks, starts, title, self._removed, notes, facts or {})
 
     def _turn(self, page: int) -> None:
         while len(self._starts) < page:

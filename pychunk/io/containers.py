@@ -1,0 +1,216 @@
+"""The readers of files that contain documents of several kinds: mailboxes, archives, and the attachments of mails."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from . import kinds
+from .decompression.bzip2 import Block
+from .document_batches import EXCERPT_BYTES, DeadLetter, Document
+from .formats.converted_files import RawFile
+from .formats.paged_files import MAX_BYTES
+
+if TYPE_CHECKING:
+    from .kinds import ParserInput, ParserOptions
+
+#: The maximum number of containers inside each other. A letter reports deeper ones, such as a zip file of itself.
+MAX_DEPTH = 3
+#: The maximum number of members that are read from one archive.
+MAX_MEMBERS = 100_000
+#: The maximum number of plain bytes that are read from one archive, in multiples of its stored bytes, above
+#: ``_SMALL``. Text has 2 to 10; the formats of Office inside an archive have 1.
+MAX_RATIO, _SMALL = 100, 64 << 20
+#: The line before each mail of a mailbox, which ends with a date, and the most bytes of it that are examined.
+_FROM = re.compile(rb"(?:\A|\n\r?\n)(From [^\r\n]{1,250}?\d\d:\d\d)")
+_LEAST = 300
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+
+
+def contained(
+    file: ParserInput, name: str, data: bytes, read: int, asked: ParserOptions
+) -> Iterator[Document | RawFile]:
+    """Yield the documents of a file inside another one, with the id ``outer/name``; report it if it cannot be read.
+
+    Args:
+        file: The outer file.
+        name: The name of the inner file.
+        data: The bytes of the inner file.
+        read: The number of the outer file's bytes, as they are stored, up to the end of the inner file.
+        asked: The options of the parsers.
+    """
+    path = f"{file.name}/{name}"
+
+    def tell(reason: str) -> None:
+        file.tell(DeadLetter(path, "whole file", reason, data[:EXCERPT_BYTES], partial=True))
+
+    kind = kind_inside(name, data)
+    if kind is None:
+        tell(f"not read: {kinds.why_unread(name, data[:4096])}")
+        return
+    own = kinds.KINDS[kind]
+    if kind in kinds.OUTSIDE:
+        tell(f"not read: files of kind {kind} are not read inside other files: unpack it")
+    elif own.lacks:
+        tell(f"not read: of kind {kind}, which needs {own.lacks}: {own.install}")
+    elif own.is_container and file.depth + 1 >= MAX_DEPTH:
+        tell(f"not read: more than {MAX_DEPTH} files contain each other: unpack the outer ones")
+    else:
+        for item in own.read(file.inside(path, data), asked):
+            if isinstance(item, Document) and not own.is_container:
+                item = item._replace(more=_widened(item, kind))
+            yield item._replace(file=file.file, bytes_read=read)
+
+
+def kind_inside(name: str, data: bytes) -> str | None:
+    """Return the kind of a file inside another one, by its name, or for .json by its bytes; None if there is none."""
+    if name.lower().endswith(".json"):
+        said = kinds.kind_of_bytes(data[:4096])
+        is_array = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        return said if said is not None and (said != "jsonl" or is_array) else "json"
+    return kinds.kind_of(name) or kinds.on_request(name)
+
+
+def _widened(document: Document, kind: str) -> tuple[Any, ...]:
+    """Return the values of a document in the columns of containers."""
+    own: dict[str, Any] = {"page_starts": pa.array([[]], pa.list_(pa.int64()))}
+    own |= dict(zip((name for name, _ in kinds.KINDS[kind].columns), document.more, strict=True))
+    return tuple(own.get(name) for name, _ in kinds.CONTAINED)
+
+
+def mailbox(file: ParserInput, asked: ParserOptions) -> Iterator[RawFile]:
+    """Yield the mails of a mailbox in the format mbox; the id is the mailbox's name and the mail's number from 1."""
+    held = bytearray()
+    number, begun, at, read = 0, -1, 0, 0
+
+    def mail(end: int) -> RawFile:
+        lines = bytes(held[begun:end])
+        data = _QUOTED_FROM.sub(rb"\1", lines[lines.find(b"\n") + 1 :])
+        return RawFile(data, f"{file.name}#{number}", file.file, "mail", max(1, len(data)), read, file.depth)
+
+    for block in file.stored():
+        if block.gap:
+            break
+        held += block.data
+        for found in _FROM.finditer(held, at):
+            if number:
+                yield mail(found.start(1))
+            elif held[: found.start(1)].strip():
+                before, reason = (
+                    bytes(held[: min(found.start(1), EXCERPT_BYTES)]),
+                    "no mail: it is before the first one",
+                )
+                file.tell(DeadLetter(file.name, f"bytes 0 to {found.start(1)}", reason, before, partial=True))
+            number, begun = number + 1, found.start(1)
+        read = block.bytes_read
+        if number:
+            del held[:begun]
+            begun = 0
+        at = max(5, len(held) - _LEAST) if number else max(0, len(held) - _LEAST)
+        if len(held) > MAX_BYTES:
+            file.tell(DeadLetter(file.name, f"mail {number}", f"longer than {MAX_BYTES:,} bytes"))
+            return
+    if number:
+        yield mail(len(held))
+    else:
+        excerpt = bytes(held[:EXCERPT_BYTES])
+        file.tell(
+            DeadLetter(file.name, "whole file", "not a mailbox: no line begins with 'From ' and has a date", excerpt)
+        )
+
+
+def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFile]:
+    """Yield the documents of a zip archive, in the order of its members."""
+    with file.at() as found, zipfile.ZipFile(cast(BinaryIO, found)) as archive:
+        count = 0
+        limit = _Limit(file, file.size)
+        for info in archive.infolist():
+            if info.is_dir() or _is_hidden(info.filename):
+                continue
+            count += 1
+            if limit.is_met(count, info.file_size):
+                return
+            try:
+                if info.flag_bits & 1:
+                    raise ValueError("encrypted: unpack the archive with its password")
+                data = archive.read(info)
+            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
+                name = f"{file.name}/{info.filename}"
+                file.tell(DeadLetter(name, "whole file", f"cannot be read: {error}", partial=True))
+                continue
+            yield from contained(file, info.filename, data, file.size, asked)
+
+
+def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFile]:
+    """Yield the documents of a tar archive, which may be compressed, in the order of its members."""
+    stream = _Stream(file.stored())
+    count = 0
+    limit = _Limit(file, file.size)
+    with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r|") as archive:
+        for info in archive:
+            if not info.isfile() or _is_hidden(info.name):
+                continue
+            count += 1
+            if limit.is_met(count, info.size):
+                return
+            member = archive.extractfile(info)
+            data = b"" if member is None else member.read()
+            yield from contained(file, info.name, data, stream.bytes_read, asked)
+
+
+class _Limit:
+    """The members and bytes that have been read from an archive; the first one above a limit becomes a dead letter."""
+
+    def __init__(self, file: ParserInput, stored: int) -> None:
+        self._file, self._plain = file, 0
+        self._most = max(_SMALL, MAX_RATIO * stored)
+
+    def is_met(self, count: int, size: int) -> bool:
+        """Return whether the next member is not to be read."""
+        self._plain += size
+        reason = ""
+        if count > MAX_MEMBERS:
+            reason = f"more than {MAX_MEMBERS:,} members: the rest is not read; unpack the archive"
+        elif size > MAX_BYTES or self._plain > self._most:
+            reason = f"a bomb? Its members have more than {min(self._most, MAX_BYTES):,} bytes: unpack the archive"
+        if reason:
+            self._file.tell(DeadLetter(self._file.name, f"member {count:,}", reason, partial=True))
+        return bool(reason)
+
+
+class _Stream:
+    """The decompressed bytes of a file, as tarfile reads them, with the number of stored bytes up to there."""
+
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks, self._held, self.bytes_read = blocks, b"", 0
+
+    def read(self, size: int) -> bytes:
+        """Return the next ``size`` bytes, fewer at the end."""
+        parts = [self._held]
+        have = len(self._held)
+        while have < size and (block := next(self._blocks, None)) is not None and not block.gap:
+            parts.append(block.data)
+            have += len(block.data)
+            self.bytes_read = block.bytes_read
+        whole = b"".join(parts)
+        self._held = whole[size:]
+        return whole[:size]
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether a member is hidden, as in a folder, or one of macOS's copies of attributes."""
+    return any((part.startswith(".") and part not in (".", "..")) or part == "__MACOSX" for part in name.split("/"))
+
+
+def whole(file: ParserInput, found: Iterator[Document | RawFile]) -> Iterator[Document | RawFile]:
+    """Yield the documents of an archive; if the archive is damaged, report it after those before the damage."""
+    try:
+        yield from found
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError) as error:
+        file.tell(DeadLetter(file.name, "whole file", f"damaged or cut off: {error}"))

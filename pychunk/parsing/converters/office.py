@@ -1,0 +1,82 @@
+"""The conversion of files of Office, which are read as what they are, whatever their names say."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zipfile
+from typing import Any
+from xml.etree import ElementTree
+
+from ..pdf.paged_text import Paged
+from .dispatch import ConversionError, plain
+
+#: The maximum number of members of a file, and of bytes of their XML, as the archive declares them. No member unpacks
+#: to more than it declares. The tree of 128 MB of XML takes about the 4 GB that a process may have.
+MAX_MEMBERS, MAX_XML = 10_000, 128 << 20
+#: The member that each format has, with the converter, the package that reads the format, and the endings of names.
+_FORMATS = {
+    "word/document.xml": "docx",
+    "ppt/presentation.xml": "pptx",
+    "xl/workbook.xml": "sheets",
+    "xl/workbook.bin": "sheets",
+}
+_SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
+_OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+def convert(data: bytes) -> Paged:
+    """Convert a document, a presentation or a workbook; macros, links and embedded files are neither run nor read.
+
+    Raises:
+        ConversionError: The file is encrypted, damaged, of another format, or above the limits.
+        ImportError: The package that reads the format is not installed.
+    """
+    name, facts = "sheets", {"title": "", "author": "", "date": ""}
+    if data.startswith(_OLD):
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            raise ConversionError("protected by a password: save it without one")
+        if "Workbook".encode("utf-16-le") not in data and "Book".encode("utf-16-le") not in data:
+            raise ConversionError("an old Office document, not a workbook: save it as .docx or .pptx")
+    else:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check(archive)
+            name = _format(archive)
+            facts = _facts(archive)
+    module = importlib.import_module(f"{__package__}.{name}")
+    found: Paged = module.read(data, facts.pop("title"), facts)
+    return found
+
+
+def _check(archive: zipfile.ZipFile) -> None:
+    members = archive.infolist()
+    if len(members) > MAX_MEMBERS:
+        raise ConversionError(f"it has {len(members):,} parts; at most {MAX_MEMBERS:,} are read: divide the document")
+    size = sum(each.file_size for each in members if each.filename.lower().endswith((".xml", ".rels", ".bin")))
+    if size > MAX_XML:
+        raise ConversionError(f"its text has {size:,} bytes of XML; at most {MAX_XML:,} are read: divide the document")
+
+
+def _format(archive: zipfile.ZipFile) -> str:
+    names = set(archive.namelist())
+    found = next((name for member, name in _FORMATS.items() if member in names), "")
+    if not found and "mimetype" in names and archive.read("mimetype").startswith(_SPREADSHEET):
+        found = "sheets"
+    if not found:
+        raise ConversionError("not a document of Office: it is another ZIP archive")
+    return found
+
+
+def _facts(archive: zipfile.ZipFile) -> dict[str, str]:
+    """Return the title, the author and the time of the last change, from the properties of the document."""
+    found = {"title": "", "author": "", "date": ""}
+    try:
+        root: Any = ElementTree.fromstring(archive.read("docProps/core.xml"))
+    except (KeyError, ElementTree.ParseError):
+        return found
+    names = {"title": "title", "creator": "author", "modified": "date"}
+    for each in root:
+        name = names.get(str(each.tag).rpartition("}")[2])
+        if name:
+            found[name] = plain(" ".join((each.text or "").split()))
+    return found

@@ -1,0 +1,80 @@
+"""The conversion of workbooks by calamine: sheets are pages, and rows between empty rows are tables."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from ..pdf.paged_text import CELLS, Paged, PagedWriter
+from .dispatch import ConversionError, plain
+
+#: The maximum number of cells with values that are read, and the maximum number of sheets.
+MAX_CELLS, MAX_SHEETS = 5_000_000, 10_000
+
+
+def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
+    """Return a document with a page for each sheet, whose text is plain text.
+
+    The name of a sheet is a heading. Empty rows separate tables, whose first row is the header. ` | ` separates cells.
+    Formulas are the values that the workbook holds for them. A merged cell has its value in its first cell.
+
+    Raises:
+        ConversionError: The workbook has too many cells or sheets.
+        ImportError: python-calamine is not installed.
+    """
+    import python_calamine
+
+    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+    names = book.sheet_names
+    if len(names) > MAX_SHEETS:
+        raise ConversionError(f"it has {len(names):,} sheets; at most {MAX_SHEETS:,} are read: divide the workbook")
+    writer = PagedWriter()
+    notes = []
+    left = MAX_CELLS
+    for page, name in enumerate(names, 1):
+        try:
+            sheet = book.get_sheet_by_name(name)
+        except python_calamine.CalamineError as error:  # such as a sheet that holds a chart
+            notes.append((page, f"the sheet {name!r} cannot be read: {error}"))
+            continue
+        tables = []
+        for table, cells in _tables(sheet):
+            left -= cells
+            if left < 0:
+                raise ConversionError(f"it has more than {MAX_CELLS:,} cells: divide the workbook")
+            tables.append(table)
+        if tables:
+            writer.put("heading", 1, plain(" ".join(name.split())) or f"{page}", page)
+        for table in tables:
+            writer.put("table", 0, table, page)
+    return writer.done(title, len(names), notes, facts)
+
+
+def _tables(sheet: Any) -> Iterator[tuple[str, int]]:
+    """Yield the text of each table, and the number of its cells, without columns that are empty in the table."""
+    rows: list[list[str]] = []
+    for row in [*sheet.iter_rows(), []]:
+        values = [_text(value) for value in row]
+        if any(values):
+            rows.append(values)
+        elif rows:
+            width = max(map(len, rows))
+            used = [at for at in range(width) if any(at < len(each) and each[at] for each in rows)]
+            lines = [CELLS.join(each[at] if at < len(each) else "" for at in used).strip() for each in rows]
+            yield "\n".join(lines), len(used) * len(rows)
+            rows = []
+
+
+def _text(value: Any) -> str:
+    """Return a value as a person reads it: whole numbers without a point, times in ISO 8601."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, datetime.datetime) and not (value.hour or value.minute or value.second or value.microsecond):
+        return value.date().isoformat()
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat(*([" "] if isinstance(value, datetime.datetime) else []))
+    return plain(" ".join(str(value).split()))

@@ -1,0 +1,82 @@
+"""The conversion of subtitles, in SubRip or WebVTT, to text in sentences, with the time of each cue."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ..._engine.data.blocks import Blocks
+from ..pdf.paged_text import Paged
+from .dispatch import ConversionError, decoded, plain
+
+#: The line of a cue's times, such as ``00:00:01,000 --> 00:00:03,500``; hours may be missing in WebVTT.
+_TIMES = re.compile(
+    r"^\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+)
+#: Marks of style: tags such as ``<i>`` and ``<v Anna>``, and positions such as ``{\an8}``.
+_MARKS = re.compile(r"</?[a-zA-Z][^<>]*>|<[\d:.]+>|\{\\[^{}]*\}")
+#: The silence, in seconds, after which a new paragraph begins.
+PAUSE = 3.0
+
+
+def convert(data: bytes) -> Paged:
+    r"""Convert subtitles to a document without pages.
+
+    A space separates the cues of a paragraph, so that sentences may continue from one cue to the next. A new paragraph
+    begins after a silence of 3 seconds. The fact ``cues`` lists the first character of each cue in the text and the
+    seconds at which it is shown. Notes, styles and marks of style are left out.
+
+    Raises:
+        ConversionError: The bytes are not text, or have no cue.
+
+    Example:
+        >>> found = convert(b"1\n00:00:01,000 --> 00:00:02,000\nGood\n\n2\n00:00:02,000 --> 00:00:03,500\nevening.\n")
+        >>> found.text, found.facts["cues"]
+        ('Good evening.', [{'start': 0, 'seconds': 1.0}, {'start': 5, 'seconds': 2.0}])
+    """
+    parts: list[str] = []
+    cues: list[dict[str, Any]] = []
+    blocks: list[tuple[str, int, int, int]] = []
+    at, ended = 0, 0.0
+    for begins, ends, words in _cues(decoded(data)):
+        fresh = not parts or begins - ended >= PAUSE
+        if parts:
+            parts.append("\n\n" if fresh else " ")
+            at += len(parts[-1])
+        cues.append({"start": at, "seconds": begins})
+        start = at if fresh else blocks.pop()[2]
+        parts.append(words)
+        at += len(words)
+        blocks.append(("paragraph", 0, start, at))
+        ended = max(ended, ends)
+    if not parts:
+        raise ConversionError("no subtitles: no line has the times of a cue and text after it")
+    return Paged("".join(parts), Blocks.of([blocks]), np.empty(0, np.int64), "", [], [], {"cues": cues})
+
+
+def _cues(text: str) -> list[tuple[float, float, str]]:
+    """Return (seconds of the beginning, seconds of the end, words) of each cue that has words."""
+    found = []
+    lines = [*plain(text).replace("\0", "").splitlines(), ""]
+    at = 0
+    while at < len(lines):
+        times = _TIMES.match(lines[at])
+        at += 1
+        if times is None:
+            continue
+        first = at
+        while lines[at].strip() and not _TIMES.match(lines[at]):
+            at += 1
+        # Without a blank line before it, the number of the next cue would look like a line of this one.
+        last = at - 1 if lines[at].strip() and lines[at - 1].strip().isdecimal() and at - 1 > first else at
+        words = " ".join(_MARKS.sub("", " ".join(lines[first:last])).split())
+        if words:
+            found.append((_seconds(times.groups()[:4]), _seconds(times.groups()[4:]), words))
+    return found
+
+
+def _seconds(said: tuple[str | Any, ...]) -> float:
+    hours, minutes, seconds, part = said
+    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(part.ljust(3, "0")) / 1000
