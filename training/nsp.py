@@ -1,4 +1,4 @@
-"""Fine-tune MiniLM on next-sentence pairs of Wikipedia and write the model that pychunk ships.
+"""Fine-tune MiniLM on next-sentence pairs of Wikipedia and write the model of the package pychunk-nsp.
 
 Pairs are neighbours in an article, or two kinds of strangers: sentences of other articles and, harder, sentences from
 elsewhere in the same article. Whole articles are held out for measuring. You can interrupt the training at any time.
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pychunk.encoders import static_encoder
 from pychunk.encoders.cross_encoder import PairScorer
 from pychunk.encoders.files import model_dir
 from pychunk.training.bert_folder import write_bert
@@ -198,7 +197,7 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add_held_out(made)
     add_teacher(made, "model to start from")
-    add_out(made, static_encoder.SHIPPED / "nsp")
+    add_out(made, nsp_card.FOLDER, "the package pychunk-nsp of the checkout")
     add(
         "--work",
         type=Path,

@@ -25,7 +25,7 @@ from pychunk.training.teacher import import_torch
 from pychunk.training.train_options import add_held_out, add_out, add_plan, command, names, new_parser, run, setting
 
 from . import nsp, nsp_eval, nsp_pairs
-from .cards import nsp_static_card
+from .cards import nsp_card, nsp_static_card
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--teacher",
         type=Path,
-        default=static_encoder.SHIPPED / "nsp",
+        default=nsp_card.FOLDER,
         metavar="DIR",
         help="the cross-encoder (default: the shipped one)",
     )

@@ -13,7 +13,7 @@ from .._engine import native
 from .._engine.data.tokens import Tokens
 from .._engine.device import Device
 from .exported_models import I64, ExportedModel
-from .files.model_dir import FACTS
+from .files.model_dir import FACTS, REMEDY
 from .model_cache import loaded
 from .runtime.cpu_batches import Sink
 from .runtime.placement import ModelPlacement
@@ -33,8 +33,15 @@ class PairScorer(ExportedModel):
     the errors see :class:`exported_models.ExportedModel`.
     """
 
-    def __init__(self, path: str | Path, *, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs") -> None:
-        super().__init__(path, task, runtime, "logits")
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        runtime: str | ModelPlacement = "onnxruntime",
+        task: str = "pairs",
+        remedy: str = REMEDY,
+    ) -> None:
+        super().__init__(path, task, runtime, "logits", remedy)
         if self.session.rank != 2:
             raise ValueError(
                 f"{self.path / self.facts.model} has no logits [pairs, classes], but an output of "
@@ -105,7 +112,13 @@ class PairScorer(ExportedModel):
         return out
 
 
-def load(path: str | Path, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs") -> PairScorer:
+def load(
+    path: str | Path, runtime: str | ModelPlacement = "onnxruntime", task: str = "pairs", remedy: str = REMEDY
+) -> PairScorer:
     """Return the scorer in a directory, loaded once for each placement."""
     placement = ModelPlacement.of(runtime)
-    return loaded(path, FACTS, lambda: PairScorer(path, runtime=placement, task=task), PairScorer, placement, task)
+
+    def make() -> PairScorer:
+        return PairScorer(path, runtime=placement, task=task, remedy=remedy)
+
+    return loaded(path, FACTS, make, PairScorer, placement, task)

@@ -31,6 +31,7 @@ class ExportedModel:
         runtime: ``onnxruntime``, ``openvino`` (faster if the CPU has bfloat16, vectors within 1e-4 in cosine) or
             ``torch``; or a :class:`placement.ModelPlacement`, which also says the device.
         output: Name of the output to read, if the graph has several.
+        remedy: The end of errors about files of the directory that are missing or damaged.
 
     Raises:
         ValueError: A file is missing, damaged or unsuitable. The message names it and says what to do.
@@ -40,9 +41,16 @@ class ExportedModel:
     #: The engine cannot compute such a model itself; a runtime does.
     in_engine: ClassVar[Literal[False]] = False
 
-    def __init__(self, path: str | Path, task: str, runtime: str | ModelPlacement, output: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        task: str,
+        runtime: str | ModelPlacement,
+        output: str | None = None,
+        remedy: str = model_dir.REMEDY,
+    ) -> None:
         self.path, self.placement = Path(path), ModelPlacement.of(runtime)
-        self.facts = model_dir.read(self.path, task)
+        self.facts = model_dir.read(self.path, task, remedy)
         from ..tokenizers.sources import of_model  # imported here because the static encoder does without it
 
         self.tokenizer = of_model(self.path / self.facts.tokenizer)
@@ -63,11 +71,14 @@ class ExportedModel:
 
     @property
     def fingerprint(self) -> str:
-        """The name of the model with hashes of its weights and prompts, and with the runtime if that is OpenVINO.
+        """The name of the model with hashes of its weights and prompts, and with what else its results depend on.
 
-        Results of models with equal fingerprints can be compared. OpenVINO's differ from those of other runtimes.
+        Results of models with equal fingerprints can be compared. Those of OpenVINO, and of products in 8 bits, differ
+        from all others.
         """
         own = self.facts.fingerprint
+        if self.placement.precision == "int8":
+            return f"{own}:int8"
         return f"{own}:openvino" if self.placement.runtime == "openvino" else own
 
     @property

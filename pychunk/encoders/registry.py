@@ -26,9 +26,6 @@ VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.Transform
 EncoderLike: TypeAlias = "str | Path | Encoder"
 PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
 
-#: The next-sentence cross-encoder that pychunk ships.
-SHIPPED_PAIRS = static_encoder.SHIPPED / "nsp"
-
 
 def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> VectorEncoder:
     """Return the encoder that a name or directory refers to.
@@ -87,14 +84,18 @@ def _own(encoder: Any, placement: ModelPlacement) -> Encoder:
 def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> PairEncoder:
     """Return the next-sentence model that a name or directory refers to.
 
-    ``None`` is the cross-encoder that pychunk ships, and ``"static"`` is the shipped network that reads static vectors.
-    For other values see :func:`vector_encoder`.
+    ``None`` is the cross-encoder of the package ``pychunk-nsp``, and ``"static"`` is the shipped network that reads
+    static vectors. For other values see :func:`vector_encoder`.
 
     Raises:
-        ValueError: There is no model of that name, or it is for another task.
+        ValueError: There is no model of that name, it is for another task, or it is damaged.
+        ImportError: The package or the runtime of the cross-encoder is not installed. The message has the command.
     """
     if encoder is None:
-        return cross_encoder.load(SHIPPED_PAIRS, runtime)
+        from .files import model_packages  # imported here because few programs need a model of a package
+
+        nsp = model_packages.NSP
+        return cross_encoder.load(model_packages.folder(nsp), runtime, remedy=model_packages.remedy(nsp))
     if encoder == "static":
         return static_nsp.load()
     return cross_encoder.load(_directory(encoder, "pairs"), runtime)

@@ -22,8 +22,7 @@ def write_bert(
 ) -> model_dir.ModelFacts:
     """Write a model directory with 8-bit weights, which have a scale for each row or column of a matrix.
 
-    The tokenizer is BERT's, which came with the static encoder. A model in the folder of the shipped models uses their
-    vocabulary file.
+    The tokenizer is BERT's, which came with the static encoder.
 
     Args:
         out: The model directory.
@@ -39,13 +38,11 @@ def write_bert(
     vocabulary = static_encoder.SHIPPED / "vocab.txt"
     with model_dir.whole_or_nothing(out) as aside:
         (aside / "model.onnx").write_bytes(graph.SerializeToString())
-        beside = out.resolve().parent == vocabulary.parent
-        if not beside:
-            shutil.copyfile(vocabulary, aside / "vocab.txt")
+        shutil.copyfile(vocabulary, aside / "vocab.txt")
         written = model_dir.ModelFacts(
             model="model.onnx",
             model_sha256=sha256(aside / "model.onnx"),
-            tokenizer="../vocab.txt" if beside else "vocab.txt",
+            tokenizer="vocab.txt",
             tokenizer_sha256=sha256(vocabulary),
             **huggingface.template(vocabulary),
             precision="int8",

@@ -58,9 +58,9 @@ def run(train: Callable[[argparse.Namespace], None], options: argparse.Namespace
     return 0
 
 
-def add_out(made: argparse.ArgumentParser, default: Path | None = None) -> None:
-    """Add ``--out``, which is required if there is no default."""
-    text = "output folder" if default is None else "output folder (default: the package's models)"
+def add_out(made: argparse.ArgumentParser, default: Path | None = None, where: str = "the package's models") -> None:
+    """Add ``--out``, which is required if there is no default; ``where`` describes the default."""
+    text = "output folder" if default is None else f"output folder (default: {where})"
     made.add_argument("--out", type=Path, default=default, required=default is None, metavar="DIR", help=text)
 
 

@@ -36,7 +36,7 @@ def cards(models: Path) -> dict[Path, str]:
         models / "planner.md": planner_card.card(read_facts(models / "planner.json", REMEDY)),
         models / "rank.md": rank_card.card(read_facts(models / "rank.json", REMEDY)),
         models / "topic.md": topic_card.card(read_facts(models / "topic.json", REMEDY)),
-        models / "nsp" / "README.md": nsp_card.card(model_dir.read(models / "nsp", "pairs")),
+        nsp_card.FOLDER / "README.md": nsp_card.card(model_dir.read(nsp_card.FOLDER, "pairs")),
     }
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pychunk.encoders.files.model_dir import ModelFacts
+from pychunk.encoders.files.model_packages import NSP
 
+#: The model of the package, in the checkout.
+FOLDER = Path(__file__).resolve().parents[2] / NSP.checkout / "pychunk_nsp" / "model"
 #: The areas under the curve, over all held-out pairs, at which training aimed.
 AIMED = {"auc_other": 0.985, "auc_same": 0.86}
 

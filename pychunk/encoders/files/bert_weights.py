@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 F32 = npt.NDArray[np.float32]
 
+#: The parts of a layer, in the order in which they run.
+LAYER = (
+    "qkv",
+    "attention.output.dense",
+    "attention.output.LayerNorm",
+    "intermediate.dense",
+    "output.dense",
+    "output.LayerNorm",
+)
+
 
 @dataclass(frozen=True)
 class BertWeights:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..runtime.sessions import switch_telemetry_off
 from . import convert, huggingface, model_dir
 from .bert_graph import PRECISIONS
 
@@ -193,6 +194,7 @@ def _stored(graph: onnx.ModelProto, precision: str) -> onnx.ModelProto:
     if precision == "fp32":
         return graph
     if precision == "fp16":
+        switch_telemetry_off()
         from onnxruntime.transformers.float16 import convert_float_to_float16
 
         half: onnx.ModelProto = convert_float_to_float16(graph, keep_io_types=True)

@@ -23,6 +23,8 @@ FACTS = "pychunk.json"
 #: of a passage to a question.
 TASKS = ("vectors", "pairs", "relevance")
 POOLINGS = ("mean", "cls", "none")
+#: The end of errors about files that are missing or damaged.
+REMEDY = "get or export the model again"
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,10 @@ class ModelFacts:
         return f"{own}:prompts-{hashlib.sha256(said).hexdigest()[:8]}"
 
 
-def read(path: Path, task: str | None = None) -> ModelFacts:
+def read(path: Path, task: str | None = None, remedy: str = REMEDY) -> ModelFacts:
     """Return the facts of the model in a directory, after comparing its files with their checksums.
+
+    ``remedy`` says in errors how to mend a missing or damaged file.
 
     Raises:
         ValueError: There is no model, the model is for another task or of a newer format, or a file is missing or
@@ -110,7 +114,7 @@ def read(path: Path, task: str | None = None) -> ModelFacts:
             f"{_head(facts, task) or f': name or export a model for {task!r}{such}'}"
         )
     for name, expected in ((facts.model, facts.model_sha256), (facts.tokenizer, facts.tokenizer_sha256)):
-        check(path / name, expected, "get or export the model again; if it came with pychunk, install pychunk again")
+        check(path / name, expected, remedy)
     return facts
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..files.bert_weights import BertWeights, read_weights
+from ..files.bert_weights import LAYER, BertWeights, read_weights
 from .torch_precision import exact_products
 
 if TYPE_CHECKING:
@@ -98,22 +98,7 @@ class BertTorch:
         # The embeddings of position and type are added here once, in float32, to one array [types, positions, dim].
         self._places = put(positions + arrays["embeddings.token_type_embeddings.weight"][:, None])
         self._norm = linear("embeddings.LayerNorm")
-        self._layers = [
-            _Layer(
-                *(
-                    linear(f"encoder.layer.{i}.{name}")
-                    for name in (
-                        "qkv",
-                        "attention.output.dense",
-                        "attention.output.LayerNorm",
-                        "intermediate.dense",
-                        "output.dense",
-                        "output.LayerNorm",
-                    )
-                )
-            )
-            for i in range(stored.layers)
-        ]
+        self._layers = [_Layer(*(linear(f"encoder.layer.{i}.{name}") for name in LAYER)) for i in range(stored.layers)]
         self._head = (linear("pooler"), linear("classifier")) if stored.classes else None
 
     def forward(

@@ -15,7 +15,7 @@ import numpy as np
 from ..._engine import device as _device
 from ..._engine.device import Device
 from .placement import ModelPlacement
-from .sessions import IDS, TYPES, Input, choose_output, roles_of
+from .sessions import IDS, TYPES, Input, choose_output, roles_of, switch_telemetry_off
 
 if TYPE_CHECKING:
     from ..._cuda import Array
@@ -137,6 +137,7 @@ class OnnxDeviceSession(DeviceSession):
     arithmetic = ""
 
     def __init__(self, path: Path, placement: ModelPlacement, output: str | None = None) -> None:
+        switch_telemetry_off()
         try:
             import onnxruntime as ort
         except ImportError as error:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from ..._engine.device import Device, emulated, open_device
 
 RUNTIMES = ("auto", "onnxruntime", "openvino", "torch")
-#: "mixed" is fp16, and fp32 for the sentences that fp16 leaves in doubt (see pychunk/features/fp16_recheck.py).
-PRECISIONS = ("auto", "fp32", "fp16", "bf16", "mixed")
+#: "mixed" is fp16, and fp32 for the sentences that fp16 leaves in doubt (see pychunk/features/fp16_recheck.py). "int8"
+#: is computed by pychunk itself.
+PRECISIONS = ("auto", "fp32", "fp16", "bf16", "mixed", "int8")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,14 @@ class ModelPlacement:
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r:.80}")
         on_gpu = None if device in ("auto", "cpu") else open_device(device)
+        if precision == "int8":
+            if on_gpu is not None or runtime != "auto":
+                given = f"device={device!r}" if on_gpu is not None else f"runtime={runtime!r}"
+                raise ValueError(
+                    f"precision='int8' is computed on the CPU by pychunk itself; got {given}: leave it out, or choose "
+                    "another precision"
+                )
+            return ModelPlacement("pychunk", None, precision)
         if runtime == "auto":
             torch = on_gpu is not None and importlib.util.find_spec("torch") is not None
             runtime = "torch" if torch else "onnxruntime"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -56,6 +57,10 @@ def open_session(path: Path, placement: ModelPlacement = CPU, output: str | None
     """
     if placement.runtime == "torch":
         return TorchSession(path, placement)
+    if placement.runtime == "pychunk":
+        from .int8_bert import Int8Session
+
+        return Int8Session(path)
     return OpenVino(path, output) if placement.runtime == "openvino" else OnnxRuntime(path, output)
 
 
@@ -105,6 +110,14 @@ def choose_output(path: Path, found: Sequence[tuple[str, str, int, int]], wanted
     )
 
 
+def switch_telemetry_off() -> None:
+    """Keep ONNX Runtime from reporting its use over the network, and from writing an id of the machine to the home.
+
+    Version 1.32 does both when it is imported, unless this variable is set. A user's own value stays.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 class OnnxRuntime(Session):
     """ONNX Runtime on the CPU, in the precision of the graph.
 
@@ -115,6 +128,7 @@ class OnnxRuntime(Session):
     arithmetic = ""
 
     def __init__(self, path: Path, output: str | None = None) -> None:
+        switch_telemetry_off()
         try:
             import onnxruntime as ort
         except ImportError as error:

@@ -1,0 +1,1 @@
+"""The model files of the method ``nsp``, which pychunk finds by the entry point ``pychunk.models``."""
