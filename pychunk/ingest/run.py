@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import time
 from collections import deque
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.data.columns import CUT_REASONS
 from .._util.counting import counted
 from .._util.durable_files import remove
 from .._util.pipeline import Pipeline
@@ -27,6 +29,7 @@ from ..io.formats.html_files import How, Links
 from ..io.markup import Markup
 from ..placement import Placement, PlacementLike
 from ..segmenter import Segmenter
+from ..telemetry import record, span
 from . import dead_letters, empty_tables, run_facts
 from . import duplicate_documents as duplicates
 from . import update as updates
@@ -204,8 +207,23 @@ def ingest(
     if dedupe is not None:
         chosen["dedupe"] = duplicates.share_of(dedupe) or "exact"
     options |= run_facts.of_placement(where)
-    report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
+    with span("pychunk.ingest"):
+        report = _written(opened, made, said, folder, options, chosen, resume=resume, strict=strict, progress=progress)
     report.seconds = time.perf_counter() - begun
+    record(
+        logging.INFO,
+        "ingest.end",
+        "%(folder)s is complete",
+        folder=str(report.folder),
+        documents=report.documents,
+        bytes=report.text_bytes,
+        chunks=report.chunks,
+        letters=report.letters,
+        shards=report.shards,
+        cuts=report.cuts,
+        seconds=round(report.seconds, 3),
+        stages={name: round(spent, 3) for name, spent in report.stages.items()},
+    )
     return report
 
 
@@ -411,7 +429,8 @@ class _Run:
         if self.is_update and self.repeats.found:
             raise ValueError(f"{self.repeats.found}. An update finds documents by their ids: give each one of its own")
         try:
-            chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
+            with span("pychunk.ingest.batch"):
+                chunks = self.made(part.documents(), first_document=part.first, **arguments_of(self.said))
             tables, errors = empty_tables.tables_of(chunks), chunks.errors
             if part.digests is not None:
                 failed = [each.row - part.first for each in errors]
@@ -566,3 +585,6 @@ def _total(report: Report, manifest: Manifest) -> None:
         report.letters += shard.letters
         report.blank += shard.blank
         report.dropped += shard.dropped
+        for reason in CUT_REASONS:
+            if reason in shard.cuts:
+                report.cuts[reason] = report.cuts.get(reason, 0) + shard.cuts[reason]

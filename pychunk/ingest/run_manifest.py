@@ -23,8 +23,9 @@ class Shard:
     The shard covers ``batches`` batches of the source from ``first_batch`` on. They hold ``read`` documents from
     ``first_read`` on. After ``limit`` and ``sample``, ``documents`` of them remain, numbered from ``first_document``.
     Of these, ``blank`` documents have no chunks. ``dropped`` is the number of wiki templates that were removed inside
-    sentences. The dead letters of the shard are ``letter_bytes`` bytes of the file of dead letters from ``letters_at``
-    on. Summaries, removed spans and digests, if the run writes any, are separate files.
+    sentences. ``cuts`` is the number of chunks by the reason why they end. The dead letters of the shard are
+    ``letter_bytes`` bytes of the file of dead letters from ``letters_at`` on. Summaries, removed spans and digests, if
+    the run writes any, are separate files.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Shard:
     removed_sha256: str = ""
     blank: int = field(default=0, compare=False)  # Earlier manifests lack it.
     dropped: int = field(default=0, compare=False)
+    cuts: dict[str, int] = field(default_factory=dict, compare=False)  # Earlier manifests lack it.
     digests_bytes: int = 0
     digests_sha256: str = ""
 

@@ -24,6 +24,7 @@ class Report:
         kept: The number of unchanged documents whose chunks an update took over.
         changes: The number of chunks in the list of changes of this update, by change.
         did_nothing: Whether the data set was complete before this call.
+        cuts: The number of chunks by the reason why they end (column ``end_reason``).
         seconds: The seconds of this call.
         stages: The seconds that each stage of the pipeline worked. The stages run in parallel.
     """
@@ -46,5 +47,6 @@ class Report:
     kept: int = 0
     changes: dict[str, int] = field(default_factory=dict)
     did_nothing: bool = False
+    cuts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     stages: dict[str, float] = field(default_factory=dict)

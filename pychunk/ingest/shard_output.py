@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from .._engine.data.columns import CUT_REASONS
 from ..io import DeadLetter
+from ..telemetry import record
 from . import dead_letters
 from .direct_file import DirectFile
 from .empty_tables import fitted
@@ -112,6 +115,18 @@ class Output:
             raise self.unfinished(error) from error
         self._closing.pop(0)
         self.report.new_shards += 1
+        shard = closed.shard
+        record(
+            logging.INFO,
+            "ingest.shard",
+            "%(shard)s is written",
+            shard=shard.name,
+            documents=shard.documents,
+            bytes=shard.text_bytes,
+            chunks=shard.chunks,
+            letters=shard.letters,
+            cuts=shard.cuts,
+        )
 
     def flush(self) -> None:
         """Send the bytes written so far to the disk, so that little remains to wait for at the end of a shard."""
@@ -205,7 +220,9 @@ class Output:
 
 def facts_of_files(writers: dict[str, ShardWriter]) -> dict[str, Any]:
     """Return the facts of a shard that its finished files show, as arguments of :class:`Shard`."""
+    cuts = writers[""].cuts
     found: dict[str, Any] = {"chunks": writers[""].chunks}
+    found["cuts"] = {reason: cuts[reason] for reason in CUT_REASONS if reason in cuts}
     for name, front in (("", ""), (SUMMARIES, "summaries_"), (REMOVED, "removed_"), (DIGESTS, "digests_")):
         if name in writers:
             sink = writers[name].sink

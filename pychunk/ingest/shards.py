@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from .._engine.data.columns import COLUMNS
+from ..chunks.call_stats import cuts_of
 from .direct_file import DirectFile
 from .run_folder import aside
 
@@ -35,6 +37,8 @@ class ShardWriter:
 
         self.path = path
         self.chunks = 0
+        #: The number of chunks by the reason why they end; empty for tables without the column ``end_reason``.
+        self.cuts: Counter[str] = Counter()
         self._schema = schema
         self._held: list[pa.Table] = []
         self._held_bytes = 0
@@ -51,6 +55,7 @@ class ShardWriter:
         Raises:
             ValueError: A column of the documents that chunks repeat has another type than before.
         """
+        self.cuts.update(cuts_of(table))
         self._held.append(table if table.schema == self._schema else _fitted(table, self._schema))
         self._held_bytes += text_bytes
         if self._held_bytes >= ROW_GROUP_BYTES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import zlib
 from pathlib import Path
 
@@ -18,9 +20,20 @@ I64 = npt.NDArray[np.int64]
 BLOCK = 1 << 16
 
 
+def mapped_bytes(path: str | Path) -> npt.NDArray[np.uint8]:
+    """Return the bytes of a file, memory-mapped and read-only.
+
+    ``numpy.memmap`` also resolves the path of the file, which takes longer than to map it.
+    """
+    with open(path, "rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return np.empty(0, np.uint8)
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
 def hashes(path: Path) -> U32:
     """Return the hash of each block of a file: the low 32 bits of MurmurHash3, at 5 GB/s for each thread."""
-    return native.block_hashes(np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8), BLOCK)
+    return native.block_hashes(mapped_bytes(path), BLOCK)
 
 
 def written(values: U32) -> str:
@@ -53,10 +66,10 @@ class Blocks:
 
     def __init__(self, path: Path, expected: U32 | None = None, crc: int | None = None) -> None:
         self.path, self._expected, self._crc = path, expected, crc
-        self.size = path.stat().st_size
-        self._new = np.ones(-(-self.size // BLOCK), np.bool_)
         #: The bytes of the file, memory-mapped. A check reads them, so a reader then finds their pages in memory.
-        self.data = np.memmap(path, np.uint8, "r").view(np.ndarray) if self.size else np.empty(0, np.uint8)
+        self.data = mapped_bytes(path)
+        self.size = len(self.data)
+        self._new = np.ones(-(-self.size // BLOCK), np.bool_)
         if expected is not None and len(expected) != len(self._new):
             raise ValueError(damaged(path, f"it has {len(self._new)} blocks, not {len(expected)}"))
 
@@ -104,7 +117,7 @@ class Blocks:
         for begin, end in _runs(blocks):
             if self._expected is not None:
                 own = native.block_hashes(self.data[begin * BLOCK : end * BLOCK], BLOCK)
-                if not np.array_equal(own, self._expected[begin:end]):
+                if (own != self._expected[begin:end]).any():
                     raise ValueError(damaged(self.path, f"a checksum of its blocks {begin} to {end - 1} is wrong"))
             found.append((begin * BLOCK, end * BLOCK))
         self._new[blocks] = False
@@ -115,5 +128,9 @@ def _runs(numbers: I64) -> list[tuple[int, int]]:
     """Return the runs of consecutive numbers, as (begin, end) with the end excluded. ``numbers`` rise."""
     if not len(numbers):
         return []
-    cuts = np.flatnonzero(np.diff(numbers) > 1) + 1
-    return [(int(own[0]), int(own[-1]) + 1) for own in np.split(numbers, cuts)]
+    first, last = int(numbers[0]), int(numbers[-1])
+    if last - first < len(numbers):  # Nearly all calls have one run, which this finds in a tenth of the time.
+        return [(first, last + 1)]
+    cuts = np.flatnonzero(np.diff(numbers) > 1)
+    begins, ends = numbers[cuts + 1].tolist(), (numbers[cuts] + 1).tolist()
+    return list(zip([first, *begins], [*ends, last + 1], strict=True))

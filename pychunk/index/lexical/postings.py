@@ -127,9 +127,11 @@ class Postings:
                 raise ValueError(damaged(folder / FILES[0], f"{error!s:.200}")) from error
         if terms.type not in (pa.string(), pa.large_string()) or terms.null_count:
             raise ValueError(damaged(folder / FILES[0], "terms must be texts"))
-        # They are plain arrays, because slicing a memmap takes ten times as long.
-        offsets, rows, counts, lengths = (_mapped(folder / name) for name in FILES[1:])
-        return cls(terms.combine_chunks(), offsets, rows, counts, lengths, blocks or {})
+        own = blocks or {}
+        offsets, rows, counts, lengths = (
+            _mapped(folder / name, own[name].data if name in own else None) for name in FILES[1:]
+        )
+        return cls(terms.combine_chunks(), offsets, rows, counts, lengths, own)
 
     def sizes(self, chunks: int) -> list[tuple[str, int, int]]:
         """Return (file, number of its values, required number) for each file of a part with ``chunks`` rows."""
@@ -149,8 +151,8 @@ class Postings:
             save_array(folder / name, array)
 
 
-def _mapped(path: Path) -> npt.NDArray[Any]:
-    found = mapped(path)
+def _mapped(path: Path, data: npt.NDArray[np.uint8] | None) -> npt.NDArray[Any]:
+    found = mapped(path, data)
     if found.ndim != 1 or found.dtype.kind not in "ui" or not found.dtype.isnative:
         raise ValueError(damaged(path, f"it holds {found.dtype} of shape {found.shape}"))
     return found

@@ -8,7 +8,6 @@ sharply scores peak, and over how many documents the best hits spread.
 
 from __future__ import annotations
 
-import logging
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..._util.counting import counted
 from ..._util.lazy_imports import by_name
+from ...telemetry import logger
 from .. import argument_checks
 from ..levels import level_ranking
 from ..scoring.ranking import RankingOptions
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
     I64 = npt.NDArray[np.int64]
 
-logger = logging.getLogger(__name__)
 
 #: FIRST is the number of hits of the first pass. The first pass also finds the best sentences for the search that
 #: follows it, but not more than a search for MOST_HITS hits needs.

@@ -139,7 +139,8 @@ class Queries:
         """Return unit vectors, float32[q, dim], from ``given`` or the encoder; None if the search uses no vectors.
 
         Raises:
-            ValueError: ``given`` has the wrong shape or is not finite, or it is None and the index has no encoder.
+            ValueError: ``given`` has the wrong shape or is not finite, or it is None and the index has no encoder, or
+                the encoder's vectors have another width than those of the index.
         """
         if given is not None:
             vectors, dim = _floats(given), self.layout.dim
@@ -155,6 +156,11 @@ class Queries:
                 "without vectors: pass vectors as queries, or the pair (texts, vectors)"
             )
         found: F32 = self.encoder.encode_queries(texts, threads=self.threads)
+        if found.shape[1] != self.layout.dim:  # An encoder of the caller's own has the name of the index's.
+            raise ValueError(
+                f"encoder {self.encoder.name!r} returned vectors of {found.shape[1]} numbers, and those of the index "
+                f"have {self.layout.dim}: open the index with the encoder that made its vectors"
+            )
         return found
 
 

@@ -18,7 +18,7 @@ from ..._util.durable_files import BufferedFile, DiskError, flush, new_file, rem
 from ..dense import int8_vectors
 from ..files import int32_columns
 from ..files.arrow_tables import read_table
-from ..files.block_checksums import Blocks, damaged
+from ..files.block_checksums import Blocks, damaged, mapped_bytes
 from ..lexical import postings
 from ..lexical.analyzer import Analyzer
 from ..lexical.postings import Postings, PostingsBuilder
@@ -345,9 +345,8 @@ class Part:
         def mapped(name: str, dtype: str, width: int, wanted: bool, rows: int) -> Any:
             if not wanted:
                 return np.empty((0, width), dtype)
-            size = (folder / name).stat().st_size
-            _expect(folder / name, size / (np.dtype(dtype).itemsize * width), rows)
-            data = own[name].data if own else np.memmap(folder / name, mode="r") if size else np.empty(0, np.uint8)
+            data = own[name].data if own else mapped_bytes(folder / name)
+            _expect(folder / name, data.size / (np.dtype(dtype).itemsize * width), rows)
             return data.view(dtype).reshape(-1, width)
 
         offsets = mapped(OFFSETS, "int64", 1, layout.sentences, chunks + 1).reshape(-1)
