@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -19,8 +18,7 @@ from ..inputs.inputs import CALL_BYTES
 from ..inputs.passthrough import check_names
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
-
-logger = logging.getLogger("pychunk")
+from ..telemetry import logger
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,100 @@
-"""The Segmenter's arguments about each document, read from the metadata of other packages' documents."""
+"""The metadata of other packages' documents: the Segmenter's arguments about each document, and facts about chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from ..chunks.batch import Chunk
+from ..chunks.render import BETWEEN
 from ..inputs.document_columns import columns_by_role, wanted_columns
 from ..io.markup import Markup, parse
+from ..io.source import open_source
 from ..placement import Placement
 from ..segmenter import Segmenter
 from ..vectors import Vectors
+
+#: The key of metadata with the structure that a reader found in a document, by role: see :func:`pychunk.segment`.
+STRUCTURE = "pychunk_structure"
+_ROLES = ("blocks", "removed", "page_starts")
+
+
+class Loaded(NamedTuple):
+    """A document that was read from a file, with its id and metadata."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+
+
+def loaded(path: str | Path | Sequence[str | Path], options: Mapping[str, Any]) -> Iterator[Loaded]:
+    """Yield the documents of files, with metadata for :func:`chunks_of`.
+
+    The metadata have the file as ``source``, the ``title`` if the file has one, and the other columns of the file.
+    :data:`STRUCTURE` has the headings, pages and removed spans that the reader found.
+
+    Args:
+        path: See :func:`pychunk.io.open_source`.
+        options: Options of :func:`pychunk.io.open_source`.
+    """
+    for batch in open_source(path, **options).batches():
+        for row in batch.table.to_pylist():
+            own = {name: value for name, value in row.items() if value is not None}
+            name, text, file = (own.pop(each) for each in ("id", "text", "file"))
+            structure = {role: own.pop(role) for role in _ROLES if role in own}
+            yield Loaded(name, text, {"source": file, **own, **({STRUCTURE: structure} if structure else {})})
+
+
+def chunks_of(
+    segmenter: Segmenter,
+    texts: Sequence[str],
+    metadatas: Sequence[Mapping[Any, Any]],
+    *,
+    keys: Mapping[str, str],
+    markup: Markup | None,
+    ids: Sequence[str] | None,
+    **options: Any,
+) -> list[list[Chunk]]:
+    """Return the chunks of each document, from one native call for all documents whose metadata have the same roles.
+
+    Args:
+        segmenter: The Segmenter.
+        texts: The texts.
+        metadatas: The metadata of each text. A document with :data:`STRUCTURE` is not parsed again.
+        keys: The result of :func:`keys_of`.
+        markup: The markup of the texts, or None for plain text.
+        ids: The id of each document.
+        **options: Options of the call of the Segmenter.
+    """
+    found: list[list[Chunk]] = [[] for _ in texts]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row, metadata in enumerate(metadatas):
+        groups.setdefault(tuple(metadata.get(STRUCTURE) or ()), []).append(row)
+    for roles, rows in groups.items():
+        own = [metadatas[row] for row in rows]
+        said = said_of(segmenter, keys, own)
+        said.update({role: [metadata[STRUCTURE][role] for metadata in own] for role in roles})
+        batch = segmenter(
+            parsed([texts[row] for row in rows], None if roles else markup),
+            columns=said,
+            ids=None if ids is None else [ids[row] for row in rows],
+            **options,
+        )
+        for row, chunks in zip(rows, batch.by_document(), strict=True):
+            found[row] = list(chunks)
+    return found
+
+
+def described(metadata: Mapping[Any, Any], chunk: Chunk) -> dict[Any, Any]:
+    """Return a document's metadata with the headings and pages of a chunk.
+
+    ``path`` has the headings above the chunk, joined by " > ", because many stores take no lists. ``page`` and
+    ``page_end`` are its first and last page. A key of the document stays as it is.
+    """
+    facts = {"path": BETWEEN.join(chunk.path or ()) or None, "page": chunk.page, "page_end": chunk.page_end}
+    found = {name: value for name, value in metadata.items() if name != STRUCTURE}
+    return {**{name: value for name, value in facts.items() if value is not None}, **found}
 
 
 def keys_of(options: dict[str, Any]) -> dict[str, str]:

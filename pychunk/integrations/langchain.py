@@ -18,7 +18,7 @@ from ..methods import METHODS
 from ..methods.method_options import MethodName
 from ..segmenter import Segmenter
 from ..tokenizers.published import at_hand
-from .document_metadata import keys_of, parsed, said_of, values_of
+from .document_metadata import chunks_of, described, keys_of, parsed, values_of
 from .store_ids import store_ids
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 class PychunkTextSplitter(TextSplitter):
     """A LangChain text splitter that cuts a list of documents in one native call.
+
+    A chunk's metadata are those of its document, with ``path`` (the headings above it, joined by " > ") if the document
+    has headings, and ``page`` and ``page_end`` if it has pages. Documents of
+    :class:`.langchain_loader.PychunkLoader` have both. Keys of the document with these names stay as they are.
 
     A chunk of a document with an id has an ``id``, too, which stores use: its ``text_id``, a hash of the document's
     id, the text and its number among equal texts. An edit changes only the ids of the chunks whose text it changes. A
@@ -44,6 +48,9 @@ class PychunkTextSplitter(TextSplitter):
         markup: ``"markdown"``, ``"html"`` or ``"auto"``: the texts are parsed as this markup, so that headings, tables
             and lists decide where chunks end. See :func:`pychunk.parse`. Default: texts are plain text.
 
+    LangChain's ``chunk_size`` is ``size`` or, for methods without it, ``max_tokens``; ``chunk_overlap`` is ``overlap``.
+    All of them count tokens.
+
     Example:
         >>> splitter = PychunkTextSplitter("sentence", add_start_index=True)
         >>> [(part.page_content, part.metadata) for part in splitter.create_documents(["One. Two."], [{"file": "a"}])]
@@ -60,6 +67,9 @@ class PychunkTextSplitter(TextSplitter):
         **options: Any,
     ) -> None:
         super().__init__(chunk_overlap=0, add_start_index=add_start_index)  # The Segmenter handles sizes.
+        if not options.keys().isdisjoint(("chunk_size", "chunk_overlap")):
+            options = _sizes({"method": method, **options})
+            del options["method"]
         self._keys, self._markup, self._ids = keys_of(options), markup, ids
         self.segmenter = Segmenter(method, **options)
 
@@ -141,15 +151,15 @@ class PychunkTextSplitter(TextSplitter):
             names = [name or (None if value is None else str(value)) for name, value in zip(names, own, strict=True)]
         # Documents without an id get one for this call only.
         ids = [name or str(uuid.uuid4()) for name in names] if any(names) else None
-        said = said_of(self.segmenter, self._keys, metadatas)
-        chunks = self.segmenter(parsed(texts, self._markup), columns=said, ids=ids)
+        lists = chunks_of(self.segmenter, texts, metadatas, keys=self._keys, markup=self._markup, ids=ids)
+        own_ids = iter(store_ids(chunk for chunks in lists for chunk in chunks))
         documents = []
-        for chunk, own_id in zip(chunks, store_ids(chunks), strict=True):
-            metadata = copy.deepcopy(metadatas[chunk.document_index])
-            if self._add_start_index:
-                metadata["start_index"] = chunk.start
-            named = own_id if names[chunk.document_index] else None
-            documents.append(Document(page_content=chunk.text, metadata=metadata, id=named))
+        for chunks, metadata, name in zip(lists, metadatas, names, strict=True):
+            for chunk in chunks:
+                said, own_id = copy.deepcopy(described(metadata, chunk)), next(own_ids)
+                if self._add_start_index:
+                    said["start_index"] = chunk.start
+                documents.append(Document(page_content=chunk.text, metadata=said, id=own_id if name else None))
         return documents
 
 

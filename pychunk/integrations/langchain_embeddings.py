@@ -10,6 +10,7 @@ except ImportError:
     raise ImportError("integrations.langchain_embeddings needs LangChain: pip install langchain-core") from None
 
 from ..embedding import embed
+from ..encoders.custom_encoder import Encoder
 
 
 class PychunkEmbeddings(Embeddings):
@@ -38,3 +39,39 @@ class PychunkEmbeddings(Embeddings):
         """Return the vector of a query."""
         found: list[float] = embed(text, encoder=self.encoder, task="query", **self.options).tolist()
         return found
+
+
+class _Source:
+    """Embeddings of any package as the source of a :class:`pychunk.Encoder`."""
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
+
+    def encode_document(self, texts: list[str]) -> list[list[float]]:
+        found: list[list[float]] = self._embeddings.embed_documents(texts)
+        return found
+
+    def encode_query(self, texts: list[str]) -> list[list[float]]:
+        return [self._embeddings.embed_query(text) for text in texts]
+
+
+def encoder_of(embeddings: Embeddings) -> Any:
+    """Return embeddings as the argument ``encoder`` of an index.
+
+    The name of an encoder that is not pychunk's is that of its class, with the model that it names. An index refuses
+    embeddings of another name.
+
+    Raises:
+        TypeError: The object does not have the methods of Embeddings.
+    """
+    if isinstance(embeddings, PychunkEmbeddings):
+        return embeddings.encoder
+    missing = [name for name in ("embed_documents", "embed_query") if not hasattr(embeddings, name)]
+    if missing:
+        raise TypeError(
+            f"embedding must be Embeddings of LangChain, with the method {missing[0]}; got "
+            f"{type(embeddings).__name__}: pass an object that has it"
+        )
+    models = (getattr(embeddings, name, None) for name in ("model", "model_name", "model_id", "deployment"))
+    model = next((each for each in models if isinstance(each, str) and each), "")
+    return Encoder(_Source(embeddings), ":".join(filter(None, [type(embeddings).__name__, model])))

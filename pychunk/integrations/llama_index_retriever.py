@@ -15,7 +15,7 @@ except ImportError:
 from ..defaults import SEARCH
 from ..index.index import Index
 from ..index.search.hits import Hit
-from .flat_hits import best, text_of
+from .stored_documents import best, text_of
 
 
 class PychunkRetriever(BaseRetriever):
