@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import importlib
 import json
 import os
 import platform
 import re
-import resource
 import shlex
 import time
 from collections.abc import Iterator
@@ -22,19 +22,27 @@ from urllib.parse import unquote, urlsplit
 import typer
 
 from .._engine import engine
-from ..encoders import registry
-from ..encoders.files import model_dir
+from .._util import memory
+from .._util.checksums import check, sha256
+from .._util.model_facts import read_facts
+from ..encoders import registry, static_encoder
+from ..encoders.files import model_dir, model_packages
+from ..encoders.files.model_packages import DISTRIBUTION, direct_url
+from ..encoders.runtime.sessions import switch_telemetry_off
 from .shared.console import sized
 from .shared.errors import readable_errors
 
-DISTRIBUTION = "pychunk-native"
 #: What each extra is for. Extras for the development of pychunk are not listed.
 EXTRAS = {
     "docs": "reading HTML and PDF",
+    "office": "reading files of Office",
+    "code": "reading source code by its definitions",
     "index": "stems of words, graphs of vectors",
     "onnx": "transformers",
+    "nsp": "the default model of the method nsp",
     "vocabularies": "counting tokens of OpenAI's models",
     "llm": "calls of an LLM",
+    "serve": "the HTTP service and its client",
     "io": "files at other URLs than S3, GCS and HDFS",
     "7z": "reading .7z",
     "torch": "transformers in torch, also on a GPU",
@@ -47,7 +55,13 @@ EXTRAS = {
 }
 #: The names to import, for packages whose names differ from them.
 MODULES = {"faiss-cpu": "faiss", "PyStemmer": "Stemmer", "onnxruntime-gpu": "onnxruntime", "bpe-openai": "bpe_openai"}
-MODULES |= {"pyyaml": "yaml", "ray": "ray.data", "sentence-transformers": "sentence_transformers"}
+MODULES |= {
+    "python-pptx": "pptx",
+    "python-calamine": "python_calamine",
+    "pyyaml": "yaml",
+    "ray": "ray.data",
+    "sentence-transformers": "sentence_transformers",
+}
 #: A text, and for each method its options, and where its chunks begin and end.
 TEXT = (
     "# Cats\n\nDr. Katz feeds two cats. They purr and sleep a lot. Cats catch mice.\n\n# Stars\n\nStars burn "
@@ -102,7 +116,7 @@ def checks_of() -> Iterator[Check]:
     yield Check("python", True, f"{platform.python_version()} on {platform.platform()}")
     yield Check("core", True, f"{facts['backend']}, {facts['isa']} (this CPU has {', '.join(facts['isas'])})")
     yield Check("threads", True, f"{facts['threads']}, of {os.cpu_count()} CPUs")
-    yield Check("memory", True, _memory())
+    yield Check("memory", True, f"{sized(memory.limit()[0])}, by {memory.limit()[1]}")
     cuda = facts["cuda"]
     yield Check("cuda", None if cuda["why"] else True, cuda["why"] or ", ".join(cuda["devices"]))
     yield from _packages()
@@ -113,27 +127,10 @@ def checks_of() -> Iterator[Check]:
 def _origin() -> str:
     """Return how pychunk was installed."""
     folder = Path(__file__).resolve().parents[1]
-    try:
-        found = metadata.distribution(DISTRIBUTION)
-    except metadata.PackageNotFoundError:
+    url = direct_url(DISTRIBUTION)
+    if url is None:
         return f"from the folder {folder}, not installed"
-    url = json.loads(found.read_text("direct_url.json") or "{}").get("url", "")
-    return f"installed from {url or 'a package index'}"
-
-
-def _memory() -> str:
-    """Return the memory that this process may use, and what limits it."""
-    known = {"the machine": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")}
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
-        known["ulimit -v"] = limit
-    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            known["the control group"] = int(Path(file).read_text(encoding="ascii"))
-        except (OSError, ValueError):  # There is no control group, or it says "max".
-            continue
-    least = min(known, key=lambda name: known[name])
-    return f"{sized(known[least])}, by {least}"
+    return f"installed from {url or 'a package index or a folder of wheels'}"
 
 
 def _packages() -> Iterator[Check]:
@@ -156,12 +153,22 @@ def _packages() -> Iterator[Check]:
             again = f"pip install --force-reinstall {' '.join(broken)}"
             yield Check(part, False, f"{told}cannot import {errors}", again)
         elif missing:
-            # As pychunk is installed, pip takes the packages of its extra from there, and no index need have pychunk.
-            wanted = f'"{DISTRIBUTION}[{extra}]"' if extra else " ".join(missing)
             works = None if extra else False
-            yield Check(part, works, f"{told}{', '.join(missing)} not installed", f"pip install {wanted}")
+            yield Check(part, works, f"{told}{', '.join(missing)} not installed", _installs(extra, names, missing))
         else:
             yield Check(part, True, told + found)
+
+
+def _installs(extra: str, names: list[str], missing: list[str]) -> str:
+    """Return the command that installs the missing ones of an extra's packages.
+
+    As pychunk is installed, pip takes the packages of its extra from there, and no index need have pychunk. The package
+    of a model comes from where pychunk came, which need not be an index either.
+    """
+    model = next((each for each in model_packages.PACKAGES if each.distribution in names), None)
+    if model is not None and model.distribution in missing:
+        return model_packages.remedy(model, missing=True)
+    return f"pip install {' '.join(missing)}" if model or not extra else f'pip install "{DISTRIBUTION}[{extra}]"'
 
 
 def _requirements(lines: list[str], extra: str) -> Iterator[str]:
@@ -187,16 +194,22 @@ def _version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return ""
+        return next(
+            (each.version for each in model_packages.PACKAGES if each.distribution == package and each.here), ""
+        )
 
 
 def _import_error(package: str) -> str:
     """Return the error of importing an installed package, or "".
 
-    Only small packages are imported: torch alone would take seconds.
+    Only small packages are imported: torch alone would take seconds. Packages of models have no code.
     """
+    if any(each.distribution == package for each in model_packages.PACKAGES):
+        return ""
     if package in ("torch", "transformers", "ray", "pyspark", "openvino", "sentence-transformers", "pandas"):
         return ""
+    if package.startswith("onnxruntime"):
+        switch_telemetry_off()
     try:
         importlib.import_module(MODULES.get(package, package.replace("-", "_")))
     except Exception as error:  # An import may raise anything.
@@ -205,24 +218,56 @@ def _import_error(package: str) -> str:
 
 
 def _models() -> Iterator[Check]:
-    """Yield the shipped models, checked by the checksums of the installation, and those in the cache, by their own."""
-    try:
+    """Yield the shipped models, of packages and of the cache, each checked by its checksums."""
+    files: list[metadata.PackagePath] = []
+    why = "not checked, because pychunk is not installed"
+    with contextlib.suppress(metadata.PackageNotFoundError):
         files = metadata.distribution(DISTRIBUTION).files or []
-    except metadata.PackageNotFoundError:
-        files = []
+        why = "not checked, because an editable installation has no checksums of them"
     shipped = [file for file in files if file.parts[:2] == ("pychunk", "models") and file.hash]
     bad = [str(file.locate()) for file in shipped if not _same(file)]
     if bad:
         yield Check("shipped models", False, f"damaged or missing: {', '.join(bad)}", _again())
     else:
         size = sum(file.size or 0 for file in shipped)
-        yield Check("shipped models", True, f"{len(shipped)} files, {sized(size)}" if shipped else "not checked")
+        found = f"{len(shipped)} files, {sized(size)}" if shipped else why
+        yield Check("shipped models", bool(shipped) or None, found)
+    for file in sorted(static_encoder.SHIPPED.rglob("*.np[yz]")):
+        yield _shipped(file)
+    for package in model_packages.PACKAGES:
+        yield _package(package)
     for name in registry.cached_names():
         path = model_dir.cached(name)
         try:
-            yield Check(f"model {name}", True, f"{model_dir.read(path).task}, {path}")
+            facts = model_dir.read(path)
+            yield Check(f"model {name}", True, f"{facts.task}, {path}, SHA-256 {facts.model_sha256[:16]}")
         except ValueError as error:
             yield Check(f"model {name}", False, str(error), f"pychunk model get {name}")
+
+
+def _shipped(weights: Path) -> Check:
+    """Check the weights of a shipped model against the checksum in its facts, which are next to them."""
+    own = weights.parent == static_encoder.SHIPPED
+    part = f"model {weights.stem if own else weights.parent.name}"
+    try:
+        facts = read_facts(weights.with_suffix(".json"), _again())
+        check(weights, facts.get("weights_sha256") or facts.get("table_sha256", ""), _again())
+    except (OSError, ValueError) as error:
+        return Check(part, False, str(error).rpartition("; ")[0] or str(error), _again())
+    return Check(part, True, f"shipped, {sized(weights.stat().st_size)}, SHA-256 {sha256(weights)[:16]}")
+
+
+def _package(package: model_packages.ModelPackage) -> Check:
+    """Check the model of a package."""
+    try:
+        path = model_packages.folder(package)
+        facts = model_dir.read(path, remedy=model_packages.remedy(package))
+    except (ImportError, ValueError) as error:
+        found, _, remedy = str(error).rpartition("; ")
+        return Check(f"model {package.name}", None if isinstance(error, ImportError) else False, found, remedy)
+    size = sized((path / facts.model).stat().st_size)
+    found = f"{package.distribution} {package.version}, {size}, SHA-256 {facts.model_sha256[:16]}"
+    return Check(f"model {package.name}", True, found)
 
 
 def _same(file: metadata.PackagePath) -> bool:
@@ -235,8 +280,10 @@ def _same(file: metadata.PackagePath) -> bool:
 
 
 def _again() -> str:
-    """Return the command that installs pychunk again, from where it came."""
-    url = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}").get("url", "")
+    """Return the command that mends pychunk's own files, from where they came."""
+    url = direct_url(DISTRIBUTION)
+    if url is None:
+        return f"git -C {shlex.quote(str(model_packages.ROOT))} checkout -- pychunk"
     source = unquote(urlsplit(url).path) if url.startswith("file:") else url or DISTRIBUTION
     return f"pip install --force-reinstall --no-deps {shlex.quote(source)}"
 

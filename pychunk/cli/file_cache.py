@@ -22,7 +22,9 @@ from ..index.store.index_folder import SEEN
 from ..io.files import SourceFile, unwritable
 
 #: The kinds of file that are one document each, whose id is the path.
-OF_ONE_DOCUMENT = frozenset({"text", "markdown", "html", "pdf", "docling"})
+OF_ONE_DOCUMENT = frozenset(
+    {"text", "markdown", "html", "pdf", "docling", "notebook", "epub", "subtitles", "json", "docx", "pptx", "xlsx"}
+)
 #: The number of columns of the cache. They are the key of the path, the size in bytes, the times of modification and
 #: of status change, the inode, the fingerprint of the reading options, and the two words of the document's digest.
 _COLUMNS = 8

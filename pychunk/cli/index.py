@@ -33,7 +33,7 @@ from .incremental import Changes
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import InputProgress, SkippedDocuments, progress_bar, rate_of, refuse, segmented
 from .shared.console import say, sized
-from .shared.errors import readable_errors
+from .shared.errors import cap_memory, readable_errors
 from .shared.option_groups import given_in, with_groups
 from .shared.outputs import check_folder
 from .shared.segment_options import ContextOptions, OnError, ReaderOptions, SegmentOptions
@@ -177,6 +177,7 @@ def index(
         _asked(asking, cutting, beside, reading) as told,
         _writing(output, given, inputs) as made,
     ):
+        cap_memory(cutting.where)
         if on_duplicate not in ("raise", "merge"):
             raise ValueError(f"--on-duplicate must be raise or merge; got {on_duplicate!r}")
         if prune and reading.limit is not None:

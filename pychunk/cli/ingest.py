@@ -24,7 +24,7 @@ from ..io import KINDS
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import NullProgress, progress_bar, rate_in, rate_of, tell_ignored
 from .shared.console import errors, say, sized
-from .shared.errors import readable_errors
+from .shared.errors import cap_memory, readable_errors
 from .shared.option_groups import with_groups
 from .shared.segment_options import ContextOptions, Kind, ReaderOptions, SegmentOptions, Vectors
 
@@ -128,6 +128,7 @@ def command(
     if update:
         stopped = f"interrupted; {output} is unchanged or complete: the same command continues"
     with readable_errors(stopped, inputs=reading.named(sources)):
+        cap_memory(cutting.where)
         codec, shard_size = _compression_of(compression)
         drawn, seed = (None, 0) if sample is None else _sample_of(sample)
         options = cutting.options(reading.said, **vars(vectors), **vars(beside))

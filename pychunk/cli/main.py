@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Annotated, Any
 
@@ -20,9 +21,11 @@ COMMANDS = {
     "view": ("view", "view"),
     "diff": ("diff", "diff"),
     "methods": ("methods", "methods"),
+    "formats": ("formats", "formats"),
     "index": ("index", "index"),
     "search": ("search", "search"),
     "ingest": ("ingest", "command"),
+    "serve": ("serve", "serve"),
     "eval": ("evaluate", "evaluate"),
     "model": ("model", "app"),
     "export": ("model", "export"),
@@ -38,9 +41,11 @@ IN_SHORT = {
     "view": "Show chunks, scores and sizes on one page of HTML.",
     "diff": "Compare two files of chunks: kept, moved, added, removed.",
     "methods": "Explain the methods and their options.",
+    "formats": "List the kinds of files, and which are readable here.",
     "index": "Cut documents and add them to an index, or update it.",
     "search": "Find the chunks of an index that answer a question.",
     "ingest": "Cut a whole corpus into Parquet files; --resume continues.",
+    "serve": "Answer HTTP requests: segment, tokenise, embed, search.",
     "eval": "Compare methods on the same questions, with intervals and costs.",
     "model": "Get and list the transformers for --encoder and --rerank.",
     "export": "Export a transformer to a folder for --encoder or --rerank.",
@@ -134,5 +139,35 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    log_format: Annotated[
+        str,
+        typer.Option(
+            metavar="text|json",
+            help="Messages on standard error: text, or json, one object a line, without a progress bar.",
+        ),
+    ] = "text",
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory that a run may use, such as 2GB. It decides how many processes start and how much text is cut "
+            "at a time, never what is written; a run that needs more ends with a message. Default: that of the "
+            "machine or the container.",
+        ),
+    ] = None,
 ) -> None:
     """Cut documents into exact, semantically coherent chunks."""
+    from .shared.console import use_json  # imported here, like memory below, because --help needs neither
+
+    if log_format not in ("text", "json"):
+        raise typer.BadParameter(f"--log-format must be text or json; got {log_format!r:.80}")
+    use_json(log_format == "json")
+    if memory_limit is not None:
+        from .._util import memory
+
+        try:
+            memory.bytes_of(memory_limit)
+        except ValueError as error:
+            raise typer.BadParameter(f"--memory-limit: {error}") from None
+        os.environ[memory.VARIABLE] = memory_limit
+        memory.cap()

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from .._util.suggestions import did_you_mean
 from ..encoders import registry, static_encoder
-from ..encoders.files import catalogue, model_dir
+from ..encoders.files import catalogue, model_dir, model_packages
 from ..encoders.files.export import export as export_to
 from ..tokenizers import published
 from .shared.commands import Command
@@ -68,8 +68,12 @@ def list_models() -> None:
         table.add_column(heading, no_wrap=True)
     table.add_column("path or description", overflow="fold")
     table.add_row("static", "vectors", "shipped", str(static_encoder.SHIPPED))
-    if (registry.SHIPPED_PAIRS / model_dir.FACTS).is_file():
-        table.add_row("(method nsp)", "pairs", "shipped", str(registry.SHIPPED_PAIRS))
+    for package in model_packages.PACKAGES:
+        try:
+            table.add_row(f"(method {package.name})", "pairs", "installed", str(model_packages.folder(package)))
+        except (ImportError, ValueError) as error:
+            state = "damaged" if isinstance(error, ValueError) else "not installed"
+            table.add_row(f"(method {package.name})", "pairs", state, str(error))
     at_hand = registry.cached_names()
     for name in at_hand:
         path = model_dir.cached(name)

@@ -24,7 +24,7 @@ from ...io.duplicate_ids import DuplicateIds
 from ...io.files import scheme_of
 from ...io.listing import check_once
 from ...segmenter import Segmenter
-from .console import errors, has_terminal, say
+from .console import errors, has_terminal, is_json, say
 from .errors import in_flags
 from .merge_rows import joined
 from .segment_options import ReaderOptions
@@ -155,13 +155,15 @@ def segmented(
 
 
 def _together(sources: list[tuple[Source, dict[str, Any]]]) -> list[tuple[Source, dict[str, Any]]]:
-    """Join consecutive PDF inputs into one source, so that the same worker processes parse all their files.
+    """Join consecutive inputs of one converted kind into one source, so that the same processes convert all files.
 
     Parsing 30 leaflets as separate inputs took 11 s, of which 9 s were spent on starting processes.
     """
     found: list[tuple[Source, dict[str, Any]]] = []
     for source, said in sources:
-        if found and set(source.kinds) == set(found[-1][0].kinds) == {"pdf"} and said == found[-1][1]:
+        kinds = set(source.kinds)
+        alike = bool(found) and len(kinds) == 1 and kinds == set(found[-1][0].kinds) and said == found[-1][1]
+        if alike and KINDS[source.kind].function:
             before = found[-1][0]
             both = {name: getattr(before, name) + getattr(source, name) for name in ("files", "kinds", "ignored")}
             found[-1] = replace(before, **both), said
@@ -403,7 +405,7 @@ class NullProgress:
 
 def progress_bar(name: str, console: Console | None = None) -> Progress | NullProgress:
     """Return a progress bar with a field ``rate``. The bar is shown only on a terminal."""
-    if console is None and not has_terminal():
+    if is_json() or (console is None and not has_terminal()):
         return NullProgress()
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import textwrap
+from collections.abc import Mapping
+from datetime import datetime, timezone
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 _AS_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 #: The control characters that Rich removes: bell, backspace, vertical tab, form feed and carriage return.
 _CONTROL = dict.fromkeys([7, 8, 11, 12, 13])
+_is_json = False
 
 
 @cache
@@ -30,17 +34,44 @@ def errors() -> Console:
 
 def has_terminal() -> bool:
     """Return whether standard error is a terminal. If it is not, Rich need not be loaded, which takes 0.02 s."""
+    if _is_json:
+        return False
     return sys.stderr.isatty() or any(name in os.environ for name in _AS_TERMINAL)
+
+
+def use_json(wanted: bool) -> None:
+    """Print each message from now on as an object of JSON on one line, without progress bars, or as text again."""
+    global _is_json
+    _is_json = wanted
+
+
+def is_json() -> bool:
+    """Return whether messages are printed as JSON."""
+    return _is_json
+
+
+def write_json(level: str, event: str, message: str, fields: Mapping[str, Any] = {}) -> None:
+    """Print an event as one line of JSON: its time in UTC, level, name and message, then its fields."""
+    time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    line = {"time": time, "level": level, "event": event, "message": message, **fields}
+    sys.stderr.write(json.dumps(line, default=str) + "\n")
 
 
 def say(text: str, style: str = "", console: Console | None = None) -> None:
     """Print a message, wrapped between words on a terminal, with long paths kept whole.
+
+    As JSON, the style decides the level: red is an error, and yellow a warning.
 
     Example:
         >>> from rich.console import Console
         >>> say("saved", console=Console())
         saved
     """
+    if _is_json:
+        if console is None or not console.quiet:
+            level = {"red": "error", "yellow": "warning"}.get(style, "info")
+            write_json(level, "message", text.removeprefix(f"{level}: "))
+        return
     if console is None and not has_terminal():
         sys.stderr.write(text.translate(_CONTROL).expandtabs() + "\n")
         return

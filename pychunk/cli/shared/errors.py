@@ -13,10 +13,13 @@ from typing import Any
 
 import typer
 
-from ..._util.memory_errors import LACK, is_lack
+from ..._util import memory
+from ..._util.memory import LACK, is_lack
 from ..._util.urls import hidden
 from ...inputs.document_columns import ROLES
-from .console import say
+from ...placement import Placement
+from ...telemetry import logger
+from .console import is_json, say, write_json
 
 #: The option of the command line for each keyword, if the option takes several keywords as KEYWORD=VALUE.
 _HOLDERS = {
@@ -116,6 +119,15 @@ def _held(keyword: str, value: str | None) -> str:
     return f"{_HOLDERS[keyword]} {keyword}={value or '...'}"
 
 
+def cap_memory(where: Placement) -> None:
+    """Make a run whose container has too little memory end with a message; see :func:`pychunk._util.memory.cap`.
+
+    On a GPU nothing is limited, because its driver reserves more memory than it uses.
+    """
+    if where.device in ("auto", "cpu"):
+        memory.cap()
+
+
 @contextmanager
 def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Sequence[str] = ()) -> Iterator[None]:
     """End the command with status 2 and the error's message, or with 130 and ``interrupted`` after Ctrl-C.
@@ -131,8 +143,10 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         say(f"warning: {in_flags(hidden(str(message), *inputs), flags)}", "yellow")
 
-    logger, logged = logging.getLogger(__package__.partition(".")[0]), _Logged(flags, inputs)
+    logged, level = _Logged(flags, inputs), logger.level
     logger.addHandler(logged)
+    if is_json():
+        logger.setLevel(logging.INFO)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = shown
@@ -153,14 +167,24 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
         raise typer.Exit(2) from None
     finally:
         logger.removeHandler(logged)
+        logger.setLevel(level)
+
+
+#: The attributes of every log record; those of pychunk's events have others, too.
+_OF_RECORDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
 
 
 class _Logged(logging.Handler):
-    """A logging handler that prints warnings as the command line does."""
+    """A logging handler that prints warnings as the command line does; as JSON, it prints events, too."""
 
     def __init__(self, flags: Mapping[str, str], inputs: Sequence[str]) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.INFO if is_json() else logging.WARNING)
         self._flags, self._inputs = flags, inputs
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"warning: {in_flags(hidden(record.getMessage(), *self._inputs), self._flags)}", "yellow")
+        message = in_flags(hidden(record.getMessage(), *self._inputs), self._flags)
+        if not is_json():
+            say(f"warning: {message}", "yellow")
+            return
+        fields = {name: value for name, value in vars(record).items() if name not in _OF_RECORDS}
+        write_json(record.levelname.lower(), fields.pop("event", "message"), message, fields)

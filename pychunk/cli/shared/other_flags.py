@@ -49,6 +49,12 @@ INSTEAD = {
     "--format": "-o FILE, whose ending chooses the format",
 }
 
+#: What to write for an option of the program that stands after a command.
+PROGRAM = {
+    "--memory-limit": "it before the command: pychunk --memory-limit 2GB COMMAND",
+    "--log-format": "it before the command: pychunk --log-format json COMMAND",
+}
+
 
 def advice(flag: str, known: Collection[str]) -> str | None:
     """Return what to write instead of a flag, or None if nothing replaces it among the ``known`` options of a command.
@@ -57,5 +63,7 @@ def advice(flag: str, known: Collection[str]) -> str | None:
     ('--reader quotes=no', '--overlap N', None)
     """
     flag = flag.replace("_", "-")
+    if flag in PROGRAM:
+        return PROGRAM[flag]
     found = None if flag in known else INSTEAD.get(flag)
     return found if found and found.split()[0] in known else None

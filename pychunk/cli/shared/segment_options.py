@@ -106,7 +106,8 @@ class SegmentOptions:
         typer.Option(
             metavar="DEVICE|OPTION=VALUE,...",
             help="A device, such as cuda:1, or options: device, threads, runtime (onnxruntime, openvino, torch), "
-            "precision (of torch: fp32, fp16, bf16, mixed). Example: device=cuda,precision=fp32. Default: all CPUs.",
+            "precision (int8, or of torch fp32, fp16, bf16, mixed). Example: device=cuda,precision=fp32. "
+            "Default: all CPUs.",
         ),
     ] = None
 

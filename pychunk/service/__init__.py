@@ -1,0 +1,1 @@
+"""The HTTP service, which ``pychunk serve`` starts: documents in, chunks out."""
