@@ -30,6 +30,7 @@ from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
 from pychunk.encoders import registry
 from pychunk.encoders.runtime import cpu_batches
+from pychunk.encoders.runtime.placement import ModelPlacement
 from pychunk.encoders.transformer import TransformerEncoder
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -175,6 +176,8 @@ def main() -> None:
         jobs[f"pychunk, {tokens} tokens"] = lambda tokens=tokens: encoder.encode_spans(
             text, bounds, threads=options.threads, batch_tokens=tokens
         )
+    int8 = TransformerEncoder(encoder.path, runtime=ModelPlacement.of(precision="int8"))
+    jobs["pychunk in 8 bits"] = lambda: int8.encode_spans(text, bounds, threads=options.threads)
     if options.openvino:
         other = TransformerEncoder(encoder.path, runtime="openvino")
         jobs["pychunk on OpenVINO"] = lambda: other.encode_spans(text, bounds, threads=options.threads)

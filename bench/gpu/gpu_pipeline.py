@@ -54,10 +54,9 @@ def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
         yield Rate(
             f"  {WIKIPEDIA / 1e9:.0f} GB, the text of English Wikipedia", WIKIPEDIA * seconds / size / 60, "minutes"
         )
-        *stages, wall = segmenter(texts).busy or [0.0]
-        if stages:
-            for stage, busy in zip(("requests", "sentences and tokens", "device", "cutting"), stages):
-                yield Rate(f"  share of the time at work: {stage}", 100 * busy / wall, "%")
+        spent = segmenter(texts).stats.seconds
+        for stage in ("features", "cut"):
+            yield Rate(f"  share of the time at work: {stage}", 100 * spent[stage] / spent["total"], "%")
 
 
 def peer_rates(texts: list[str], model: str, torch: Any) -> Iterator[Rate | str]:

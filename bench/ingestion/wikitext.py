@@ -6,19 +6,23 @@ line has eight words or more. A word is lost if the peer's prose has it more oft
 
     python bench/ingestion/wikitext.py ../shared/data/wiki/enwiki-sample-pages-articles.xml.bz2
     python bench/ingestion/wikitext.py dump.xml.bz2 --pages 500 --worst 20
+    python bench/ingestion/wikitext.py dump.xml.bz2 --stages
 """
 
 from __future__ import annotations
 
 import argparse
+import bz2
 import re
+import statistics
 import sys
 import time
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from pychunk.io.decompression import streams
+from pychunk.io.decompression import bzip2, streams
 from pychunk.io.document_batches import refuse
 from pychunk.io.wiki import mediawiki
 from pychunk.io.wiki.mediawiki import PageFilter
@@ -83,13 +87,55 @@ def wikitexts(path: str) -> list[tuple[str, str]]:
     return pairs
 
 
+def print_stages(path: str, rounds: int = 5) -> None:
+    """Print MB of XML a second for each stage from a bzip2 file to documents, and for libbz2: medians of one core."""
+    packed = Path(path).read_bytes()
+
+    def plain() -> list[bzip2.Block]:
+        with open(path, "rb") as file:
+            return list(streams.blocks(file, path, refuse))
+
+    blocks = plain()
+    size = sum(len(block.data) for block in blocks)
+    found = list(mediawiki.pages(iter(blocks), path, refuse, PageFilter()))
+    steps = {
+        "libbz2": lambda: [*map(len, libbz2(packed))],
+        "decompression": plain,
+        "pages": lambda: list(mediawiki.pages(iter(blocks), path, refuse, PageFilter())),
+        "XML of the pages": lambda: [mediawiki.Parsed(page.data) for page in found],
+        "XML and wikitext": lambda: mediawiki.rendered(found, PageFilter()),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(rounds):
+        for name, step in steps.items():
+            begun = time.process_time()
+            step()
+            seconds[name].append(time.process_time() - begun)
+    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    medians["all"] = sum(medians[name] for name in ("decompression", "pages", "XML and wikitext"))
+    for name, each in medians.items():
+        print(f"{name:>16}: {size / each / 1e6:7.1f} MB/s a core, {medians['libbz2'] / each:5.2f} times libbz2")
+
+
+def libbz2(packed: bytes) -> Iterator[bytes]:
+    """Yield the plain bytes of each stream, as Python's bz2 decompresses it."""
+    while packed:
+        decoder = bz2.BZ2Decompressor()
+        yield decoder.decompress(packed)
+        packed = decoder.unused_data
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dump")
     parser.add_argument("--pages", type=int, help="only the first articles")
     parser.add_argument("--worst", type=int, default=10, help="articles listed, those that lost most first")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--stages", action="store_true", help="print only the speed of each stage from file to text")
     arguments = parser.parse_args()
+    if arguments.stages:
+        print_stages(arguments.dump)
+        return
     pages = wikitexts(arguments.dump)[: arguments.pages]
     size = sum(len(text.encode()) for _, text in pages)
     clean = Cleaner()

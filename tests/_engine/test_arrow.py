@@ -40,4 +40,12 @@ def test_few_strings_are_an_array(values: list[str]) -> None:
             arrow.few_strings(["\ud800"], pa.string())
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pandas", pa)
-        assert arrow.few_strings(values, pa.string()) is None
+        assert (arrow.few_strings(values, pa.string()) is None) == (len(values) > 8)
+
+
+def test_missing_strings_are_null() -> None:
+    text, offsets = arrow.flat_texts(["a", "", "bc", ""])
+    found = arrow.strings(text, offsets, offsets[1:] == offsets[:-1])
+    found.validate(full=True)
+    assert found.equals(pa.array(["a", None, "bc", None], pa.large_string()))
+    assert arrow.strings(text, offsets, np.zeros(4, bool)).null_count == 0

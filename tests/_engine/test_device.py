@@ -192,10 +192,11 @@ def test_vectors_that_are_not_finite_name_the_document(gpu: Device, tiny_encoder
         pychunk.segment(["A. B.", "C.", "D. E."], encoder=tiny_encoder, placement="cuda")
 
 
-def test_stages_say_how_busy_they_were(gpu: Device) -> None:
-    *stages, wall = pychunk.Segmenter(placement="cuda")(TEXTS).busy
-    assert len(stages) == 4
-    assert all(0 <= stage <= wall for stage in stages)
+def test_stats_have_the_seconds_of_stages(gpu: Device) -> None:
+    seconds = pychunk.Segmenter(placement="cuda")(TEXTS).stats.seconds
+    assert list(seconds) == ["features", "cut", "total"]
+    assert seconds["features"] > 0
+    assert 0 < seconds["cut"] <= seconds["total"]
 
 
 def test_what_cannot_be_is_said(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:

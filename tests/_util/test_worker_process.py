@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pychunk._util.memory_errors import LACK
+from pychunk._util.memory import LACK
 from pychunk._util.worker_process import OutOfMemoryError, Processes, ProcessKilledError
 
 

@@ -61,7 +61,8 @@ def made(kind: str) -> st.SearchStrategy[tuple[str, int, str]]:
         return TABLE.map(lambda text: (kind, 0, text))
     if kind in ("code", "front_matter"):
         lines = st.lists(st.sampled_from(["a = 1.", "", "    b(2). c", "é"]), min_size=1, max_size=8)
-        return lines.map(lambda found: (kind, 0, "```\n" + "\n".join(found) + "\n```"))
+        levels = st.sampled_from([0, 0, 1, 2] if kind == "code" else [0])  # code with a level introduces a heading
+        return st.builds(lambda level, found: (kind, level, "```\n" + "\n".join(found) + "\n```"), levels, lines)
     if kind == "item":
         return st.builds(lambda level, text: (kind, level, "- " + text), st.integers(1, 3), PROSE)
     return PROSE.map(lambda text: (kind, 0, text))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -173,10 +172,10 @@ def test_ids_equal_hugging_face_on_every_article(data: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, pytest.param(False, marks=pytest.mark.long)])
-@pytest.mark.parametrize("forms", amounts(1, 3))
-def test_every_code_point_equals_hugging_face(lowercase: bool, forms: int) -> None:
+@pytest.mark.parametrize(("forms", "step"), [(1, 7), pytest.param(3, 1, marks=pytest.mark.long)])
+def test_every_code_point_equals_hugging_face(lowercase: bool, forms: int, step: int) -> None:
     wordpiece, hugging_face = UNCASED if lowercase else CASED_PAIR
-    points = [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
+    points = [chr(c) for c in range(0, 0x110000, step) if not 0xD800 <= c <= 0xDFFF]
     for form in ("a{}b", "{}", "{} {}")[:forms]:
         for begin in range(0, len(points), 50_000):
             texts = [form.format(c, c) for c in points[begin : begin + 50_000]]

@@ -19,8 +19,7 @@ pytest.importorskip("onnxruntime")
 import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
-from pychunk.encoders import registry
-from pychunk.encoders.files import model_dir
+from pychunk.encoders.files import model_dir, model_packages
 from pychunk.encoders.files.bert_graph import bert_graph
 from pychunk.encoders.files.bert_weights import read_weights
 from pychunk.encoders.runtime.bert_torch import BertTorch, is_out_of_memory
@@ -248,8 +247,8 @@ def test_minilm_equals_onnx_runtime(cached_minilm: Path) -> None:
 
 
 def test_the_shipped_next_sentence_model_equals_onnx_runtime() -> None:
-    path = registry.SHIPPED_PAIRS / "model.onnx"
-    rows = tokenised(registry.SHIPPED_PAIRS, pairs=True)
+    path = model_packages.folder(model_packages.NSP) / "model.onnx"
+    rows = tokenised(model_packages.folder(model_packages.NSP), pairs=True)
     bert = BertTorch(path, "cpu", "fp32")
     found = by_torch(bert, *rows)
     assert found.shape == (len(SENTENCES), bert.classes) == (len(SENTENCES), 2)

@@ -14,7 +14,7 @@ import pytest
 import pychunk
 from pychunk._util import durable_files
 from pychunk.encoders import static_encoder, static_nsp
-from pychunk.encoders.files import model_dir
+from pychunk.encoders.files import model_dir, model_packages
 
 WRITE = """
 import os, sys
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_not_exchanged(tmp_path: Path) -> None:
 def test_damaged_facts_are_named_with_a_remedy(
     tmp_path: Path, facts: str, load: Callable[[Path], object], damage: str
 ) -> None:
-    shipped = static_encoder.SHIPPED / "nsp" if facts == model_dir.FACTS else static_encoder.SHIPPED
+    shipped = model_packages.folder(model_packages.NSP) if facts == model_dir.FACTS else static_encoder.SHIPPED
     for file in shipped.iterdir():
         if file.is_file() and file.stat().st_size < 20e6:
             shutil.copy(file, tmp_path)

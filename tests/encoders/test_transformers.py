@@ -15,9 +15,9 @@ transformers = pytest.importorskip("transformers")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from pychunk.encoders import registry, static_encoder
+from pychunk.encoders import static_encoder
 from pychunk.encoders.cross_encoder import PairScorer
-from pychunk.encoders.files import convert, export
+from pychunk.encoders.files import convert, export, model_packages
 from pychunk.encoders.transformer import TransformerEncoder
 
 WORDS = ["the", "river", "rises", "in", "mountains", "and", "crosses", "three", "old", "countries", "before", "it"]
@@ -185,8 +185,8 @@ def test_a_head_that_the_weights_lack_is_not_offered(tmp_path: Path) -> None:
 
 
 def test_logits_of_the_shipped_model() -> None:
-    scorer = PairScorer(registry.SHIPPED_PAIRS)
-    model = restored(registry.SHIPPED_PAIRS / "model.onnx")
+    scorer = PairScorer(model_packages.folder(model_packages.NSP))
+    model = restored(model_packages.folder(model_packages.NSP) / "model.onnx")
     pairs = pairs_of_words(60)
     expected = their_logits(model, pairs, scorer.facts.max_length)
     np.testing.assert_allclose(our_logits(scorer, pairs), expected, atol=1e-4)

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# `python -m` puts the checkout first, whose pychunk/ has no native module. The installed package is tested instead.
-if str(ROOT) in sys.path:
-    sys.path.remove(str(ROOT))
-    sys.path.append(str(ROOT))
+# `python -m` and `python -c` put the checkout first, whose pychunk/ has no native module. The installed package is
+# tested instead.
+sys.path[:] = [*(each for each in sys.path if Path(each).resolve() != ROOT), str(ROOT)]

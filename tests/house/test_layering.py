@@ -13,8 +13,18 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "pychunk"
 CORE = PACKAGE.parent / "csrc"
 #: Folders of the native core: each includes only files of itself and of earlier ones.
-CORE_ORDER = ("common", "text", "tokens", "tokens/byte_pair", "tokens/sentencepiece", "vectors", "document")
-CORE_ORDER += ("parsing", "parsing/html", "methods", "segment", "search", "duplicates", "python", "cuda")
+CORE_ORDER = (
+    "common",
+    "compression",
+    "tables",
+    "text",
+    "tokens",
+    "tokens/byte_pair",
+    "tokens/sentencepiece",
+    "vectors",
+    "bert",
+)
+CORE_ORDER += ("document", "parsing", "parsing/html", "methods", "segment", "search", "duplicates", "python", "cuda")
 #: The most file names, not counting their endings, that a folder of the core holds.
 MOST_NAMES = 20
 
@@ -24,9 +34,11 @@ MOST_NAMES = 20
 ORDER = [
     "defaults",
     "_util",
+    "telemetry",
     "_engine.data",
     "_engine.arrow",
     "_engine.native",
+    "async_calls",
     "_engine.device",
     "cuda",
     "_engine.reference.text",
@@ -84,6 +96,8 @@ ORDER = [
     "index",
     "answers",
     "ingest",
+    "service",
+    "client",
     "view",
     "integrations",
     "evaluation.measures",
@@ -122,6 +136,7 @@ OPTIONAL = {
     "numba",
     "ray",
     "pyspark",
+    "haystack",
     "langchain_core",
     "langchain_text_splitters",
     "llama_index",
@@ -130,16 +145,23 @@ OPTIONAL = {
     "datasets",
     "duckdb",
     "pypdfium2",
+    "tree_sitter",
     "httpx2",
+    "opentelemetry",
 }
 #: Adapters that are classes of another package: importing one asks for that package.
 SUBCLASSES = {
     "langchain": {"langchain_core", "langchain_text_splitters"},
     "langchain_embeddings": {"langchain_core"},
+    "langchain_loader": {"langchain_core"},
+    "langchain_reranker": {"langchain_core"},
     "langchain_store": {"langchain_core"},
     "llama_index": {"llama_index"},
     "llama_index_embedding": {"llama_index"},
+    "llama_index_reader": {"llama_index"},
     "llama_index_retriever": {"llama_index"},
+    "llama_index_store": {"llama_index"},
+    "haystack": {"haystack"},
     "chonkie": {"chonkie"},
 }
 

@@ -1,7 +1,9 @@
 """Inputs besides plain lists are read right, or one line names the row, the received value and the remedy."""
 
 import datetime
+import pickle
 import uuid
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,10 @@ import pytest
 from command_line import invoke
 
 import pychunk
+from pychunk._engine.data.features import Features, quick
+from pychunk._engine.data.plan import Plan
+from pychunk._engine.data.request import Request
+from pychunk.inputs import TextBatch
 
 TEXTS = ["One here. Two there.", "Three stays. Four goes."]
 DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
@@ -304,3 +310,33 @@ def test_the_command_names_an_id_that_comes_twice(tmp_path: Path) -> None:
     done = invoke(["segment", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.jsonl")])
     assert done.exit_code == 0
     assert "'1' is the id of document 2 and of document 0 (counted from 0)" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("texts", [["Cats purr."], ["", "löud 🐕", ""], ["a"] * 9, []])
+def test_a_few_strings_are_the_batch_that_arrow_makes(texts: list[str]) -> None:
+    found, expected = TextBatch.of(texts), TextBatch.of(pa.array(texts, pa.large_string()))
+    assert (len(found), found.nbytes, found.errors) == (len(expected), expected.nbytes, [])
+    both = [
+        [(row, text[offsets[0] : offsets[-1]].tobytes(), np.diff(offsets).tolist()) for row, text, offsets in each]
+        for each in (found.slices(4), expected.slices(4))
+    ]
+    assert both[0] == both[1]
+    again = pickle.loads(pickle.dumps(found))
+    for batch in (found, again):
+        assert [text for part in batch.texts for text in part.to_pylist()] == texts
+        assert (len(batch), batch.nbytes) == (len(expected), expected.nbytes)
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        found.other  # noqa: B018  # the look-up raises
+
+
+def test_quick_objects_equal_those_of_their_class() -> None:
+    text, offsets = np.zeros(3, np.uint8), np.array([0, 3])
+    features = Features(text, offsets)
+    made = quick(Features, {"text": text}, offsets=offsets, others={})
+    assert all(getattr(made, each.name) is getattr(features, each.name) for each in fields(Features)[:-1])
+    assert made.others == features.others
+    plan = Plan("sentence")
+    whole, few = Request(features, plan, first_row=7), quick(Request, features=features, plan=plan, first_row=7)
+    assert few == whole
+    assert few.with_(threads=2) == whole.with_(threads=2)
+    assert pickle.loads(pickle.dumps(few)).first_row == 7

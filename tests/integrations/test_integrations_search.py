@@ -136,12 +136,8 @@ def test_a_langchain_store_filters_and_gives_documents_by_id(store: Any, documen
 
 
 def test_what_a_langchain_store_cannot_do_is_named(store: Any, tmp_path: Path) -> None:
-    from langchain_core.embeddings import FakeEmbeddings
-
     new = store.PychunkVectorStore.from_texts
     for options, message in (
-        ({"texts": TEXTS}, "path is missing: pass path="),
-        ({"texts": TEXTS, "embedding": FakeEmbeddings(size=3), "path": tmp_path / "a"}, "PychunkEmbeddings"),
         ({"texts": TEXTS, "ids": ["a"], "path": tmp_path / "b"}, "ids must hold one value for each of 3 texts; got 1"),
         ({"texts": ["a", " "], "path": tmp_path / "c"}, "text 1 is blank"),
     ):

@@ -164,8 +164,8 @@ def test_langchain_takes_titles_from_metadata(langchain: Any) -> None:
 def test_langchain_metadata_must_fit(langchain: Any) -> None:
     with pytest.raises(ValueError, match="one dictionary for each of 2 texts; got 1"):
         langchain.PychunkTextSplitter().create_documents(["a", "b"], [{}])
-    with pytest.raises(ValueError, match="chunk_size"):
-        langchain.PychunkTextSplitter(chunk_size=100)
+    with pytest.raises(ValueError, match="either chunk_size or max_tokens"):
+        langchain.PychunkTextSplitter(chunk_size=100, max_tokens=100)
 
 
 @pytest.mark.parametrize(

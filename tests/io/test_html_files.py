@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 import pychunk
-from pychunk._util.memory_errors import LACK
+from pychunk._util.memory import LACK
 from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.document_batches import DeadLetter
 from pychunk.io.formats import html_files

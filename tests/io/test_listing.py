@@ -17,19 +17,18 @@ from pychunk.io.formats import json_arrays
 from pychunk.io.formats.paged_files import why_empty
 from pychunk.parsing.pdf.paged_text import Paged, Span
 
-NOTEBOOK = {"cells": [{"cell_type": "markdown", "source": ["# Tide"]}], "metadata": {}, "nbformat": 4}
 FILES: dict[str, bytes] = {
     "a.txt": b"Ants run.",
     "b.xml": b'<?xml version="1.0"?>\n<book><para>Bees hum.</para></book>',
-    "c.rtf": rb"{\rtf1\ansi Cats purr.}",
-    "d.ipynb": json.dumps(NOTEBOOK, indent=1).encode(),
-    "e.ipynb": json.dumps(NOTEBOOK).encode(),
+    "c.db": b"SQLite format 3\0",
+    "d.yaml": b"title: Tide\n",
+    "e.toml": b'title = "Tide"\n',
     "f.json": b'[{"id": "f1", "text": "First."},\n {"id": "f2", "text": "Second."}]',
     "g.json": b'{\n  "name": "settings",\n  "strict": true\n}',
     "h.json": b'[{"name": "no text here", "other": "nor here"}]',
-    "i.rst": b"Title\n=====\n\nBirds sing.",
-    "j.py": b"def f():\n    return 1\n",
-    "k.srt": b"1\n00:00:01,000 --> 00:00:03,500\nGood evening.\n",
+    "i.adoc": b"Title\n=====\n\nBirds sing.",
+    "j.lua": b"def f():\n    return 1\n",
+    "k.bib": b"\\section{Owls}\nGood evening.\n",
     "l.log": b"2024-03-04 ERROR cannot read\n",
     "m.png": b"\x89PNG\r\n\x1a\n" + bytes(40),
     "n.svg": b'<svg xmlns="http://www.w3.org/2000/svg"><text>x</text></svg>',
@@ -64,13 +63,13 @@ def ids(path: Path, dead_letters: DeadLetters | None = None, **options: object) 
 
 REASONS = {
     "b.xml": "XML, but not a MediaWiki dump",
-    "c.rtf": "an RTF document",
-    "d.ipynb": "a Jupyter notebook",
-    "e.ipynb": "a Jupyter notebook",
-    "g.json": "JSON that is neither an array of objects nor a DoclingDocument",
-    "i.rst": "text of an unknown kind: pass kind='text'",
-    "j.py": "text of an unknown kind",
-    "k.srt": "text of an unknown kind",
+    "c.db": "an SQLite database",
+    "d.yaml": "of kind yaml, which is most often settings: pass kind='yaml'",
+    "e.toml": "of kind toml",
+    "g.json": "JSON that is neither an array of objects nor a DoclingDocument: pass kind='json'",
+    "i.adoc": "text of an unknown kind: pass kind='text'",
+    "j.lua": "text of an unknown kind",
+    "k.bib": "text of an unknown kind",
     "l.log": "text of an unknown kind",
     "m.png": "a PNG image",
     "n.svg": "text of an unknown kind",
@@ -92,7 +91,7 @@ def test_of_each_file_that_is_not_read_it_is_said_what_it_is(folder: Path) -> No
 
 
 def test_python_readers_warn_of_them(folder: Path) -> None:
-    with pytest.warns(UserWarning, match=r"b\.xml, .*c\.rtf, .*d\.ipynb and 8 more; Source\.unread\(\) gives"):
+    with pytest.warns(UserWarning, match=r"b\.xml, .*c\.db, .*d\.yaml and 8 more; Source\.unread\(\) gives"):
         open_source(folder)
 
 
@@ -131,9 +130,9 @@ def test_a_folder_of_known_files_alone_is_well_with_strict(tmp_path: Path) -> No
     assert (status, "0 failures" in said) == (0, True), said
 
 
-@pytest.mark.parametrize("names_", [["b.xml", "i.rst", "m.png"], ["i.rst", "m.png", "old.py"], list(FILES)])
+@pytest.mark.parametrize("names_", [["b.xml", "i.adoc", "m.png"], ["i.adoc", "m.png", "old.lua"], list(FILES)])
 def test_with_a_kind_no_file_of_an_unknown_name_ends_a_folder(folder: Path, tmp_path: Path, names_: list[str]) -> None:
-    (folder / "old.py").write_bytes("# “Quoted” – it costs 5 €".encode("cp1252"))
+    (folder / "old.lua").write_bytes("# “Quoted” – it costs 5 €".encode("cp1252"))
     for path in folder.iterdir():
         if path.name not in names_:
             path.unlink()
@@ -142,7 +141,7 @@ def test_with_a_kind_no_file_of_an_unknown_name_ends_a_folder(folder: Path, tmp_
         status, said = run(command, folder, option, "text", "-o", tmp_path / output)
         assert status == 0, said
         assert "m.png" in said
-        assert ("old.py: invalid UTF-8 at byte 2; it may be cp1252" in said) == ("old.py" in names_)
+        assert ("old.lua: invalid UTF-8 at byte 2; it may be cp1252" in said) == ("old.lua" in names_)
     assert "Birds sing." in (tmp_path / "out.jsonl").read_text()
 
 
@@ -154,18 +153,18 @@ def test_with_a_kind_text_of_any_name_is_read(folder: Path, tmp_path: Path, comm
         command, folder, "--source-kind" if command == "index" else "--kind", "text", "-o", tmp_path / "out.arrow"
     )
     assert status == 0, said
-    assert "c.rtf" in said
+    assert "c.db" in said
     wanted = [
         "a.txt",
         "b.xml",
-        "d.ipynb",
-        "e.ipynb",
+        "d.yaml",
+        "e.toml",
         "f.json",
         "g.json",
         "h.json",
-        "i.rst",
-        "j.py",
-        "k.srt",
+        "i.adoc",
+        "j.lua",
+        "k.bib",
         "l.log",
         "n.svg",
     ]
@@ -174,7 +173,7 @@ def test_with_a_kind_text_of_any_name_is_read(folder: Path, tmp_path: Path, comm
         Path(letter.source).name: letter.reason
         for letter in open_source(folder, kind="text", dead_letters=print).unread()
     }
-    assert sorted(told) == ["c.rtf", "m.png", "page.html", "table.csv"]
+    assert sorted(told) == ["c.db", "m.png", "page.html", "table.csv"]
     assert (
         told["table.csv"]
         == "not read: its name is of kind csv, but another kind was requested: pass kind='csv' to read it"
@@ -189,18 +188,14 @@ def test_with_other_kinds_first_bytes_decide(folder: Path) -> None:
     (folder / "b.md").write_text("# Bees")
     assert ids(folder, kind="html") == ["b.xml", "n.svg", "page.asp", "page.html"]
     assert ids(folder, kind="jsonl") == ["f1", "f2", "lines.dat#1"]
-    wanted = ["b.md", "b.xml", "d.ipynb", "e.ipynb", "f.json", "g.json", "h.json", "i.rst", "j.py", "k.srt", "l.log"]
+    wanted = ["b.md", "b.xml", "d.yaml", "e.toml", "f.json", "g.json", "h.json", "i.adoc", "j.lua", "k.bib", "l.log"]
     assert ids(folder, kind="markdown") == [*wanted, "lines.dat", "n.svg", "page.asp"]
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("b.xml", "XML, but not a MediaWiki dump: pass --kind text"),
-        ("c.rtf", "an RTF document, not plain text"),
-        ("d.ipynb", "a Jupyter notebook"),
-        ("e.ipynb", "a Jupyter notebook"),
-        ("g.json", "JSON that is neither an array of objects nor a DoclingDocument"),
+        ("c.db", "an SQLite database, not text"),
         ("m.png", "a PNG image"),
     ],
 )
@@ -209,7 +204,7 @@ def test_a_file_by_itself_is_called_what_it_is(folder: Path, name: str, message:
     assert (status, message in said, "column" in said) == (2, True, False), said
 
 
-@pytest.mark.parametrize("name", ["i.rst", "j.py", "k.srt", "l.log"])
+@pytest.mark.parametrize("name", ["i.adoc", "j.lua", "k.bib", "l.log"])
 def test_text_of_an_unknown_name_is_text_by_itself(folder: Path, name: str) -> None:
     source = open_source(folder / name)
     assert source.kind == "text"
@@ -221,9 +216,15 @@ def test_compressed_xml_that_is_no_dump_does_not_end_a_folder(tmp_path: Path) ->
     (tmp_path / "b.xml.gz").write_bytes(gzip.compress(FILES["b.xml"]))
     source = open_source(tmp_path, dead_letters=print)
     assert (source.kinds, names(source.ignored)) == (["text"], ["b.xml.gz"])
-    letters: list[DeadLetter] = []
-    list(open_source(tmp_path / "b.xml.gz", dead_letters=letters.append))
-    assert [letter.reason[:29] for letter in letters] == ["XML, but not a MediaWiki dump"]
+    assert [letter.reason[:29] for letter in source.unread()] == ["not read: XML, but not a Medi"]
+
+
+@pytest.mark.slow
+def test_xml_and_settings_are_read_if_they_are_named_or_asked_for(folder: Path) -> None:
+    for name, text in (("b.xml", "Bees hum."), ("d.yaml", "title: Tide"), ("e.toml", "title: Tide")):
+        (one,) = open_source(folder / name)
+        (other,) = open_source(folder, kind=name.partition(".")[2])
+        assert one.table["text"].to_pylist() == other.table["text"].to_pylist() == [text]
 
 
 def test_a_page_that_is_called_xml_is_one(tmp_path: Path) -> None:

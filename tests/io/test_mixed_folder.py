@@ -70,12 +70,12 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 }
 UNREAD: dict[str, tuple[bytes, str]] = {
     "book.xml": (b'<?xml version="1.0"?><book><para>Text.</para></book>', "XML, but not a MediaWiki dump"),
-    "word.rtf": (rb"{\rtf1\ansi Text.}", "an RTF document"),
-    "note.ipynb": (b'{\n "cells": [],\n "nbformat": 4\n}', "a Jupyter notebook"),
+    "word.db": (b"SQLite format 3\0", "an SQLite database"),
+    "note.yaml": (b"title: Tide\n", "of kind yaml"),
     "settings.json": (b'{\n "a": 1\n}', "JSON that is neither an array of objects"),
-    "film.srt": (b"1\n00:00:01,000 --> 00:00:03,500\nGood evening.\n", "text of an unknown kind"),
+    "film.bib": (b"\\section{Owls}\n", "text of an unknown kind"),
     "service.log": (b"2024-03-04 ERROR cannot read\n", "text of an unknown kind"),
-    "read.rst": (b"Title\n=====\n", "text of an unknown kind"),
+    "read.adoc": (b"Title\n=====\n", "text of an unknown kind"),
     "logo.png": (b"\x89PNG\r\n\x1a\n" + bytes(30), "a PNG image"),
     "tool.bin": (b"\x7fELF" + bytes(60), "a program"),
 }

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pychunk.io import wikitext
+from pychunk.io.wiki import wikitext as own
 
 Cleaner, clean = wikitext.Cleaner, wikitext.clean  # as the README writes them: pychunk.io.wikitext.clean
 
@@ -388,6 +389,36 @@ def test_short_lines_of_a_paragraph_take_time_in_proportion() -> None:
     text = clean("ab\n" * 1_400_000)
     assert time.process_time() - begun < 20
     assert text == " ".join(["ab"] * 1_400_000)
+
+
+#: The letters of hostile pages, and the marks that the cleaner uses itself.
+pieces = st.text("ab2 \n\t(),;|\x01\x03\x05\r\x1f\ud800é", max_size=6)
+
+
+@given(st.lists(st.sampled_from([" ", "\x01", " \x01", "a", ",", ")", "\n", "(", "x "]), max_size=30).map("".join))
+def test_blanks_before_dropped_text_as_by_a_pattern(text: str) -> None:
+    expected = re.sub(" \x01+(?=[ ,.;:)\\]\n])", "", text).replace("\x01", "")
+    assert own._without_orphans(text).replace("\x01", "") == expected
+
+
+@given(st.lists(pieces).map("".join))
+def test_control_characters_and_runs_as_by_patterns(text: str) -> None:
+    assert own._uncontrolled(text) == re.sub("[\x00-\x08\x0e-\x1f]", "", text)
+    assert own._shortened(text, "  ", " ") == re.sub("  +", " ", text)
+    assert own._shortened(text, "\n\n\n", "\n\n") == re.sub(r"\n{3,}", "\n\n", text)
+
+
+@given(
+    st.lists(st.sampled_from(["\n", " ", "\t", "<!--", "-->", "<ref>", "</ref>", "a", "<p>"]), max_size=30).map("".join)
+)
+def test_a_comment_begins_at_its_line_as_by_a_pattern(text: str) -> None:
+    opening = re.compile(r"\n[ \t]*<!--|<!--|<ref>")
+    position, starts = 0, []
+    while (match := own._OPENING.search(text, position)) is not None:
+        start = match.start() if match[1] else own._line_begin(text, position, match.start())
+        starts.append((start, match.end()))
+        position = match.end()
+    assert starts == [match.span() for match in opening.finditer(text)]
 
 
 def sample(data: Path) -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ def random_edits(rng: random.Random) -> Iterator[tuple[str, ChunkBatch, ChunkBat
 SEGMENTERS: dict[int, Segmenter] = {}
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.long])])
 @pytest.mark.filterwarnings("ignore")  # about scripts that the static encoder does not know
 def test_random_edits_give_what_a_call_gives(count: int) -> None:
     rng, done = random.Random(count), 0

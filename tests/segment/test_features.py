@@ -1,5 +1,6 @@
 """A call may begin and end anywhere between text and table: given inputs equal those made inside."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from pychunk._engine import native as _native
 from pychunk._engine.arrow import flat_texts
 from pychunk._engine.data.cuts import Cuts
 from pychunk._engine.data.features import PARAGRAPH_START, Features
+from pychunk._engine.data.plan import Plan
 from pychunk._engine.data.ragged import Ragged
 from pychunk._engine.data.request import Request
 from pychunk._engine.data.tokens import Tokens
@@ -313,6 +315,21 @@ def test_vectors_of_tokens_are_those_of_their_texts() -> None:
         _native.embedding_bags(few, words, threads=1)
 
 
+@pytest.mark.parametrize("dim", [48, 64, 128, 256, 320])
+def test_vectors_of_tokens_are_exact_sums_of_any_length(dim: int) -> None:
+    """Sums of more than 255 rows no longer fit in 16 bits."""
+    drawn = np.random.default_rng(dim)
+    rows = drawn.integers(-128, 128, (50, dim), dtype=np.int8)
+    rows[:2] = -128
+    counts = np.array([0, 1, 2, 7, 8, 9, 254, 255, 256, 511, 700, 255, 300])
+    ids = drawn.integers(0, len(rows), counts.sum()).astype(np.int32)
+    ids[-counts[-2:].sum() :] = 0  # the largest sums
+    offsets = np.concatenate([[0], counts.cumsum()])
+    tokens, encoder = Tokens(ids, offsets, counts), SimpleNamespace(table=rows)
+    found = _native.embedding_bags(tokens, encoder, threads=1)
+    np.testing.assert_array_equal(found, reference.embedding_bags(tokens, encoder, threads=1))
+
+
 def test_a_script_that_the_encoder_does_not_know_is_told_of_given_tokens_too() -> None:
     segmenter, request = requests_of(["Это кошка. Это собака."], {"method": "pic"})
     expected = _native.segment(request)
@@ -347,3 +364,15 @@ def test_vectors_of_passages_are_those_of_chunks_with_their_texts(threads: int) 
         np.testing.assert_array_equal(vectors, expected)
     with pytest.raises(ValueError, match="texts must be valid UTF-8, got an invalid byte at 1"):
         _native.encode_passages(np.array([65, 255], np.uint8), np.array([0, 2]), encoder, threads=1)
+
+
+@pytest.mark.parametrize("gap", [" ", "  ", "\n", "\n\n", " \n ", "\t", "\u00a0 ", "\u3000", "\f "])
+@pytest.mark.parametrize("end", ["x", ".", "~", "\u00e9", "\x7f", "\x1f"])
+def test_flags_of_given_sentences_depend_on_the_gap_before_them(gap: str, end: str) -> None:
+    text, offsets = flat_texts([f"a{end}{gap}b", f"{end}{gap}b"])
+    before = [len(f"{start}{end}{gap}".encode()) for start in ("a", "")]
+    sentences = Ragged(np.array([0, before[0], 0, before[1]], np.int64), np.array([0, 2, 4], np.int64))
+    request = Request(Features(text, offsets, sentences=sentences), Plan("sentence"))
+    found, slow = _native.split(request), reference.split(request)
+    np.testing.assert_array_equal(found[0].flat(), slow[0].flat())
+    np.testing.assert_array_equal(found[1].flat(), slow[1].flat())

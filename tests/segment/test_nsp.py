@@ -1,6 +1,9 @@
 """Next-sentence prediction: probabilities, thresholds and cuts, compared with their definitions."""
 
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +165,14 @@ def test_boundaries_do_not_depend_on_the_batch(
 def test_thresholds_out_of_range_are_named(threshold: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pychunk.Segmenter("nsp", encoder="static", threshold=threshold)
+
+
+@pytest.mark.slow
+def test_onnx_runtime_reports_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    code = "import pychunk; pychunk.segment('Cats purr. Dogs bark.', 'nsp')"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
+    for command in (["-c", code], ["-m", "pychunk", "doctor"]):
+        done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True)
+        assert "telemetry" not in done.stderr.lower()
+        assert list(tmp_path.rglob("*")) == []

@@ -37,7 +37,7 @@ def test_a_wrong_number_of_threads_is_refused_when_it_is_made() -> None:
     [
         ("gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; got 'gpu'"),
         (Placement(runtime="jax"), "runtime must be"),  # type: ignore[arg-type]
-        (Placement(precision="int8"), "precision must be"),  # type: ignore[arg-type]
+        (Placement(precision="int4"), "precision must be"),  # type: ignore[arg-type]
     ],
 )
 def test_unknown_names_are_refused_by_the_call(placement: Placement | str, message: str) -> None:

@@ -319,7 +319,9 @@ def test_any_text_equals_tiktoken(pattern: str, texts: list[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize(
+    "pattern", [name if name == "o200k" else pytest.param(name, marks=pytest.mark.long) for name in PATTERNS]
+)
 def test_every_character_equals_tiktoken(pattern: str) -> None:
     every = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
     for around in ("{}", "a{}A1 {}'s", "A{}B"):

@@ -246,6 +246,7 @@ def test_a_file_that_is_no_object(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long  # each vocabulary takes a minute to write and to load
 @pytest.mark.parametrize(("name", "pattern"), [("llama3", "llama3"), ("qwen3", "qwen2")])
 def test_published_vocabularies(tmp_path: Path, data: Path, name: str, pattern: str) -> None:
     path = write(tmp_path, content(published_ranks(name), pattern, ignore_merges=name == "llama3"))

@@ -14,6 +14,7 @@ from test_reference import TEXTS, check_equal
 
 import pychunk
 from pychunk._engine import native
+from pychunk._engine.reference import engine as reference_engine
 from pychunk._engine.reference import topic as reference
 from pychunk.encoders import static_encoder, topic_model
 from training import topic_articles
@@ -194,3 +195,46 @@ def test_the_engine_needs_the_model() -> None:
     (request, _), *_ = segmenter.requests(segmenter.read("One here. Two there.", {})[1])
     with pytest.raises(ValueError, match="needs pair_scores, or a topic head"):
         native.segment(request.with_(topic_head=None))
+
+
+class OtherHead:
+    """A network of random weights with other numbers of channels, taps and dilations than the shipped one."""
+
+    def __init__(self, channels: int, taps: tuple[int, ...], dilations: list[int]) -> None:
+        drawn = np.random.default_rng(channels)
+        shipped = topic_model.load()
+        self.words, self.dilations, self.out_bias = shipped.words, dilations, 0.25
+        shapes = [(len(part), channels) if part.ndim == 2 else (channels,) for part in shipped.parts]
+        shapes[0], shapes[-1] = (shipped.parts[0].shape[0], 16), shipped.parts[-1].shape
+        self.parts = [drawn.normal(0, 0.3, shape).astype(np.float32) for shape in shapes]
+        self.layers: list[np.ndarray] = []
+        for each in taps:
+            self.layers.append(drawn.normal(0, 0.1, (each * channels, channels)).astype(np.float32))
+            self.layers.append(drawn.normal(0, 0.1, channels).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("channels", "taps", "dilations"), [(16, (5, 3), [3, 1]), (48, (1,), [1]), (64, (3, 7), [8, 2]), (32, (), [])]
+)
+@pytest.mark.parametrize("sentences", [2, 3, 8, 37])
+def test_networks_of_other_shapes_equal_the_reference(
+    channels: int, taps: tuple[int, ...], dilations: list[int], sentences: int
+) -> None:
+    head, text = OtherHead(channels, taps, dilations), prose(sentences, channels)
+    segmenter = pychunk.Segmenter("topic")
+    ((request, _),) = segmenter.requests(segmenter.read(text, {})[1])
+    request = segmenter.models.complete(request, native).with_(topic_head=head)
+    expected, found = reference_engine.cuts(request).score, native.cuts(request).score
+    assert expected is not None
+    assert found is not None
+    assert len(found.values) == sentences - 1
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_weights_of_a_layer_must_be_finite(value: float) -> None:
+    """The layers multiply the zeros before a document's first sentence by the weights."""
+    head = OtherHead(16, (3,), [1])
+    head.layers[0][5, 5] = value
+    with pytest.raises(ValueError, match="the weights of layer 0 must be finite, got infinity or NaN: train"):
+        native._topic_head(head)

@@ -132,6 +132,15 @@ def test_cosines_count_by_what_the_encoder_knows_of_a_query(query: str, least: f
     assert least <= token_coverage.worth(load(), [query])[0] <= most
 
 
+def test_english_queries_need_no_traits_of_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = token_coverage.worth(load(), ["Who crossed the Andes?", "Wie groß ist ein Blauwal?"])
+    monkeypatch.setattr(token_coverage, "_traits", {})
+    assert token_coverage.worth(load(), ["Who crossed the Andes?"]).tolist() == expected[:1].tolist() == [1.0]
+    assert token_coverage._traits == {}
+    assert token_coverage.worth(load(), ["Wie groß ist ein Blauwal?"]).tolist() == expected[1:].tolist()
+    assert len(token_coverage._traits) == 1
+
+
 def test_what_nothing_answers_has_no_hits(tmp_path: Path) -> None:
     with Index.create(tmp_path / "x") as index:
         index.add(chunks_of(["Ships sail.", "Rope is made of hemp."]))

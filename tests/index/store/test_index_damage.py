@@ -510,10 +510,11 @@ def test_a_search_compares_the_texts_that_it_shows(tmp_path: Path, monkeypatch: 
             index.table.to_pylist()
 
 
-def test_hashes_of_blocks_are_the_ends_of_hash128() -> None:
+@pytest.mark.parametrize("size", [1, 7, 16, 25, 33, 50, 99, 100, 101])
+def test_hashes_of_blocks_are_the_ends_of_hash128(size: int) -> None:
     data = bytes(range(100))
-    expected = [int(native.hash128(data[at : at + 7])[-8:], 16) for at in range(0, 100, 7)]
-    assert native.block_hashes(np.frombuffer(data, np.uint8), 7).tolist() == expected
+    expected = [int(native.hash128(data[at : at + size])[-8:], 16) for at in range(0, 100, size)]
+    assert native.block_hashes(np.frombuffer(data, np.uint8), size).tolist() == expected
     assert native.block_hashes(np.empty(0, np.uint8), 7).tolist() == []
 
 

@@ -197,6 +197,28 @@ def test_an_index_that_tells_nothing_of_headers_is_read_whole(saved_index: Path)
             Index.open(saved_index, verify="headers")
 
 
+def test_whole_files_are_compared_by_the_hashes_of_their_blocks(
+    saved_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(store_module, "checksum", lambda path: (read.append(path.name), checksum(path))[1])
+    Store(saved_index).read()
+    assert read == []
+    store = Store(saved_index)
+    manifest = store.read(verify=False)
+    listed = manifest["blocks"]["part-000001/lengths.npy"]
+    listed[0] ^= 1  # These are the hashes of a file with another CRC-32, so they say nothing about this one.
+    manifest["checksum"] = _digest(manifest)
+    (saved_index / "manifest.json").write_text(json.dumps(manifest))
+    Store(saved_index).read()
+    assert read == ["lengths.npy"]
+    listed[:] = [listed[0] ^ 1, ("1" if listed[1][0] == "0" else "0") + listed[1][1:]]
+    manifest["checksum"] = _digest(manifest)
+    (saved_index / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=r"lengths\.npy is damaged \(a checksum of its blocks 0 to 0"):
+        Store(saved_index).read()
+
+
 @pytest.mark.parametrize("name", ["part-000001/sentence_vectors.bin", "part-000001/chunks.arrow"])
 def test_damage_that_nobody_looked_for_gets_no_right_checksum(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "x"

@@ -12,11 +12,13 @@ from corpora import contents
 from pdfs import Page, made
 
 from pychunk import segment
-from pychunk._util.memory_errors import LACK
+from pychunk._util.memory import LACK
 from pychunk._util.worker_process import OutOfMemoryError
 from pychunk.inputs.document_columns import DocumentColumns
 from pychunk.io import DeadLetter, open_source
-from pychunk.io.formats import pdf_files
+from pychunk.io.conversion import Conversion
+from pychunk.io.document_batches import Document
+from pychunk.io.formats.converted_files import PDF, RawFile
 from pychunk.parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_from_arrow
 from pychunk.parsing.pdf.pdf_document import read_pdf
 
@@ -152,7 +154,7 @@ def test_a_run_over_pdfs_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_lack_of_memory_is_no_letter(tmp_path: Path) -> None:
-    item = pdf_files.RawPdf(made([headed()]), "a.pdf", 1, 1)
+    item = RawFile(made([headed()]), "a.pdf", "a.pdf", "pdf", 1, 1)
 
     class Pool:
         def __init__(self, found: object) -> None:
@@ -161,10 +163,15 @@ def test_lack_of_memory_is_no_letter(tmp_path: Path) -> None:
         def map(self, items: list[bytes]) -> list[object]:
             return [self.found for _ in items]
 
+    def parsed(found: object) -> tuple[list[Document], list[DeadLetter]]:
+        conversion = Conversion(1)
+        conversion._pools[PDF] = Pool(found)
+        return conversion.documents([item], "pdf")
+
     for error in (MemoryError(LACK), MemoryError(), RuntimeError("can't start new thread"), OSError(12, "no memory")):
         with pytest.raises(MemoryError, match="memory ran out"):
-            pdf_files.parsed([item], Pool(error))
-    documents, letters = pdf_files.parsed([item], Pool(OutOfMemoryError("takes more than 4,096 MB of memory")))
+            parsed(error)
+    documents, letters = parsed(OutOfMemoryError("takes more than 4,096 MB of memory"))
     assert not documents
     assert [letter.reason for letter in letters] == ["takes more than 4,096 MB of memory"]
 

@@ -1,0 +1,48 @@
+"""Source code stays as it is; without grammars it is one block."""
+
+import sys
+
+import pytest
+
+import pychunk
+from pychunk._engine.data.blocks import BLOCK_KINDS
+from pychunk.parsing.converters import dispatch, grammars
+from pychunk.parsing.converters.code import convert
+from pychunk.parsing.converters.dispatch import ConversionError
+
+PYTHON = '''import os
+
+
+def add(one):
+    """Sum."""
+    return one
+
+
+class Sum:
+    one = add(1)
+    two = add(2)
+    three = add(3)
+'''
+
+
+def test_without_grammars_the_text_is_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter", None)
+    grammars.parser_of.cache_clear()
+    try:
+        found = convert(PYTHON.encode(), ".py")
+    finally:
+        grammars.parser_of.cache_clear()
+    blocks = found.blocks
+    assert (blocks.start.tolist(), blocks.end.tolist()) == ([0], [len(PYTHON.strip())])
+    assert BLOCK_KINDS[blocks.kind[0]] == "code"
+    chunks = pychunk.segment([found.text], "structure", size=25, min_tokens=0, columns={"blocks": found.blocks})
+    assert any(text.startswith("class Sum") for text in chunks.texts)
+
+
+def test_an_empty_file_is_an_empty_document() -> None:
+    assert dispatch.convert(dispatch.request("pychunk.parsing.converters.code:convert", b"", ".py")).text == ""
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(ConversionError, match="invalid UTF-8 at byte 4"):
+        convert("x = é".encode("latin-1"), ".py")

@@ -1,0 +1,91 @@
+"""OpenDocument texts have headings, lists, tables and footnotes."""
+
+import pytest
+from block_parts import parts
+from office_files import zipped
+
+from pychunk.parsing.converters import odt
+from pychunk.parsing.converters.dispatch import ConversionError
+from pychunk.parsing.converters.odt import convert
+
+NAMES = " ".join(
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for name in ("office", "text", "table", "style", "drawing", "meta", "dc")
+)
+STYLES = '<style:style style:name="P1" style:parent-style-name="Title"/>'
+NOTE = (
+    "<text:note><text:note-citation>1</text:note-citation>"
+    "<text:note-body><text:p>Below.</text:p></text:note-body></text:note>"
+)
+BODY = f"""<text:tracked-changes><text:p>Deleted.</text:p></text:tracked-changes>
+<text:p text:style-name="P1">Re<text:span>port</text:span></text:p>
+<text:h text:outline-level="2">One<text:s text:c="2"/>two</text:h>
+<text:p>Text{NOTE}.<office:annotation><text:p>Comment.</text:p></office:annotation></text:p>
+<text:list><text:list-item><text:p>A</text:p>
+<text:list><text:list-item><text:p>B</text:p></text:list-item></text:list></text:list-item></text:list>
+<table:table><table:table-header-rows><table:table-row>
+<table:table-cell><text:p>Name</text:p></table:table-cell><table:table-cell table:number-columns-repeated="1"/>
+<table:table-cell><text:p>Size</text:p></table:table-cell>
+<table:table-cell table:number-columns-repeated="900000000"/></table:table-row></table:table-header-rows>
+<table:table-row><table:table-cell><text:p>Kyiv</text:p><text:p>city</text:p></table:table-cell></table:table-row>
+</table:table>
+<text:table-of-content><text:index-body><text:p>One 1</text:p></text:index-body></text:table-of-content>
+<text:p>Last<drawing:frame><drawing:text-box><text:p>Boxed</text:p></drawing:text-box></drawing:frame></text:p>"""
+META = "<dc:title>T</dc:title><dc:creator>Zoe</dc:creator><dc:date>2020-01-02</dc:date>"
+
+
+def made(body: str = BODY, **more: str) -> bytes:
+    content = (
+        f"<office:document-content {NAMES}><office:automatic-styles>{STYLES}</office:automatic-styles>"
+        f"<office:body><office:text>{body}</office:text></office:body></office:document-content>"
+    )
+    meta = f"<office:document-meta {NAMES}><office:meta>{META}</office:meta></office:document-meta>"
+    kind = "application/vnd.oasis.opendocument.text"
+    return zipped({"mimetype": kind, "content.xml": content, "meta.xml": meta, **more})
+
+
+def test_blocks() -> None:
+    found = convert(made())
+    assert parts(found) == [
+        ("heading", 1, "Report"),
+        ("heading", 2, "One two"),
+        ("paragraph", 0, "Text[1]."),
+        ("item", 1, "A"),
+        ("item", 2, "B"),
+        ("table", 0, "Name |  | Size\nKyiv city"),
+        ("paragraph", 0, "One 1"),
+        ("paragraph", 0, "Last"),
+        ("paragraph", 0, "Boxed"),
+        ("paragraph", 0, "[1] Below."),
+    ]
+    assert (found.title, found.facts) == ("T", {"author": "Zoe", "date": "2020-01-02"})
+    assert [(found.text[span.start : span.end], span.reason) for span in found.removed] == [("One 1", "contents")]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (made(**{"META-INF/manifest.xml": "<encryption-data/>"}), "protected by a password: save it without one"),
+        (zipped({"a": "b"}), "no content.xml"),
+        (zipped({"content.xml": "<a/>"}), "another kind of OpenDocument"),
+    ],
+)
+def test_other_files_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ConversionError, match=message):
+        convert(data)
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odt, "MAX_XML", 100)
+    with pytest.raises(ConversionError, match="at most 10,000 and 100 are read: divide the document"):
+        convert(made())
+
+
+def test_a_title_counts_its_notes_once_and_fields_are_text() -> None:
+    body = (
+        f'<text:p text:style-name="Title">Report{NOTE}</text:p>'
+        "<text:p>By <text:title>My Title</text:title> in "
+        "<text:bibliography-mark>[K84]</text:bibliography-mark>.</text:p>"
+    )
+    found = convert(made(body))
+    assert [text for _, _, text in parts(found)] == ["Report[1]", "By My Title in [K84].", "[1] Below."]

@@ -1,0 +1,40 @@
+"""Subtitles become sentences, and each cue has its first character and its time."""
+
+import pytest
+
+from pychunk.parsing.converters.dispatch import ConversionError
+from pychunk.parsing.converters.subtitles import convert
+
+SRT = (
+    "1\n00:00:01,000 --> 00:00:02,000\n<i>Good</i>\n\n2\n00:00:02,100 --> 00:00:03,500\n{\\an8}evening,\nAnna.\n\n"
+    "3\n01:01:02,000 --> 01:01:03,500\nNext.\n"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_cues_are_joined_to_sentences(encoding: str, line: str) -> None:
+    found = convert(SRT.replace("\n", line).encode(encoding))
+    assert found.text == "Good evening, Anna.\n\nNext."
+    assert [(cue["start"], cue["seconds"]) for cue in found.facts["cues"]] == [(0, 1.0), (5, 2.1), (21, 3662.0)]
+    assert list(zip(found.blocks.start.tolist(), found.blocks.end.tolist())) == [(0, 19), (21, 26)]
+
+
+def test_webvtt_has_hours_only_if_needed_and_notes_and_styles() -> None:
+    vtt = "WEBVTT\n\nNOTE no words\n\nSTYLE\n::cue {}\n\nintro\n"
+    vtt += "00:01.500 --> 00:02.000 align:start\n<v Anna>Hello <00:01.800>you.\n"
+    found = convert(vtt.encode())
+    assert (found.text, found.facts["cues"]) == ("Hello you.", [{"start": 0, "seconds": 1.5}])
+
+
+def test_cues_without_a_blank_line_between_them_are_apart() -> None:
+    found = convert(b"1\n00:00:01,000 --> 00:00:02,000\nOne.\n2\n00:00:02,000 --> 00:00:03,000\nTwo.\n")
+    assert found.text == "One. Two."
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"), [(b"Only text.", "no subtitles"), ("“é” – 5 €".encode("cp1252") * 9, "invalid UTF-8 at byte 0")]
+)
+def test_other_bytes_are_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(ConversionError, match=reason):
+        convert(data)
