@@ -260,13 +260,12 @@ def _shipped(weights: Path) -> Check:
 def _package(package: model_packages.ModelPackage) -> Check:
     """Check the model of a package."""
     try:
-        path = model_packages.folder(package)
-        facts = model_dir.read(path, remedy=model_packages.remedy(package))
+        weights, digest = model_packages.weights(package)
     except (ImportError, ValueError) as error:
         found, _, remedy = str(error).rpartition("; ")
         return Check(f"model {package.name}", None if isinstance(error, ImportError) else False, found, remedy)
-    size = sized((path / facts.model).stat().st_size)
-    found = f"{package.distribution} {package.version}, {size}, SHA-256 {facts.model_sha256[:16]}"
+    size = sized(weights.stat().st_size)
+    found = f"{package.distribution} {package.version}, {size}, SHA-256 {digest[:16]}"
     return Check(f"model {package.name}", True, found)
 
 

@@ -70,10 +70,10 @@ def list_models() -> None:
     table.add_row("static", "vectors", "shipped", str(static_encoder.SHIPPED))
     for package in model_packages.PACKAGES:
         try:
-            table.add_row(f"(method {package.name})", "pairs", "installed", str(model_packages.folder(package)))
+            table.add_row(f"({package.use})", package.task, "installed", str(model_packages.folder(package)))
         except (ImportError, ValueError) as error:
             state = "damaged" if isinstance(error, ValueError) else "not installed"
-            table.add_row(f"(method {package.name})", "pairs", state, str(error))
+            table.add_row(f"({package.use})", package.task, state, str(error))
     at_hand = registry.cached_names()
     for name in at_hand:
         path = model_dir.cached(name)

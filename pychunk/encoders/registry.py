@@ -16,12 +16,12 @@ from .runtime.placement import ModelPlacement
 
 if TYPE_CHECKING:
     from .custom_encoder import Encoder
-    from .model2vec import Model2VecEncoder
+    from .piece_encoder import PieceEncoder
 
-#: The folders of model2vec, which few programs use.
-model2vec = LazyModule("pychunk.encoders.model2vec")
+#: The tables of other tokenizers, which few programs use.
+model2vec, piece_encoder = LazyModule("pychunk.encoders.model2vec"), LazyModule("pychunk.encoders.piece_encoder")
 
-VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.TransformerEncoder | Encoder | Model2VecEncoder"
+VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.TransformerEncoder | Encoder | PieceEncoder"
 #: The values of arguments ``encoder=``.
 EncoderLike: TypeAlias = "str | Path | Encoder"
 PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
@@ -30,11 +30,14 @@ PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
 def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> VectorEncoder:
     """Return the encoder that a name or directory refers to.
 
-    ``None`` or ``"static"`` is the static encoder that pychunk ships. A :class:`pychunk.Encoder` is returned unchanged.
-    Any other value is a directory, or the name of a model in the user's cache.
+    ``None`` or ``"static"`` is the static encoder that pychunk ships, and ``"multilingual"`` that of the package
+    ``pychunk-multilingual``. A :class:`pychunk.Encoder` is returned unchanged. Any other value is a directory, or the
+    name of a model in the user's cache.
 
     Raises:
-        ValueError: There is no encoder of that name. The message lists the choices, or says how to get the model.
+        ValueError: There is no encoder of that name, or it is damaged. The message lists the choices, or says how to
+            get the model.
+        ImportError: The package is not installed. The message has the command.
     """
     if encoder is None or (isinstance(encoder, str) and encoder == "static"):
         return static_encoder.load()
@@ -42,12 +45,10 @@ def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") 
         return _own(encoder, ModelPlacement.of(runtime))
     path = _directory(encoder, "vectors")
     if _is_model2vec(path):
-        found: Model2VecEncoder = loaded(
-            path, model2vec.CONFIG, lambda: model2vec.Model2VecEncoder(path), *model2vec.identity(path)
-        )
+        found: PieceEncoder = loaded(path, model2vec.CONFIG, lambda: model2vec.load(path), *model2vec.identity(path))
         return found
     if os.path.isfile(path / static_encoder.FACTS):
-        return static_encoder.load(path)
+        return piece_encoder.load(path, _remedy(encoder)) or static_encoder.load(path)
     return transformer.load(path, runtime)
 
 
@@ -121,7 +122,7 @@ def identity(encoder: Any) -> Hashable:
         return encoder if isinstance(encoder, Hashable) else id(encoder)
     try:
         path = _directory(encoder, "vectors")
-    except ValueError:
+    except (ImportError, ValueError):
         return None
     own = model2vec.identity(path) if _is_model2vec(path) else None
     return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS), own
@@ -133,7 +134,24 @@ def _is_model2vec(path: Path) -> bool:
     return not own and os.path.isfile(path / "config.json") and bool(model2vec.is_folder(path))
 
 
+#: The static encoder that is a package of its own.
+MULTILINGUAL = "multilingual"
+
+
+def _remedy(encoder: Any) -> str:
+    """Return the command that mends the files of a static encoder."""
+    if encoder != MULTILINGUAL:
+        return static_encoder.REMEDY
+    from .files import model_packages  # imported here because few programs need a model of a package
+
+    return model_packages.remedy(model_packages.MULTILINGUAL)
+
+
 def _directory(encoder: Any, task: str) -> Path:
+    if encoder == MULTILINGUAL and task == "vectors":
+        from .files import model_packages  # imported here because few programs need a model of a package
+
+        return model_packages.folder(model_packages.MULTILINGUAL)
     from .files import catalogue  # imported here because it loads everything that builds models
 
     if isinstance(encoder, (str, Path)):
@@ -150,7 +168,7 @@ def _directory(encoder: Any, task: str) -> Path:
                     f"pychunk model get {encoder}"
                 )
     others = {name for name in catalogue.names() if catalogue.about(name).get("task", "vectors") != task}
-    shipped = [] if task == "relevance" else ["static"]
+    shipped = {"vectors": ["static", MULTILINGUAL], "pairs": ["static"]}.get(task, [])
     known = [*shipped, *sorted({*catalogue.names(), *cached_names()} - others)]
     from .._util.suggestions import did_you_mean  # imported here because only an error needs it
 

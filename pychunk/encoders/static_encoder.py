@@ -23,6 +23,7 @@ I64 = npt.NDArray[np.int64]
 
 SHIPPED = Path(__file__).resolve().parent.parent / "models"
 FACTS = "static.json"
+REMEDY = "install pychunk again"
 _NEEDED = ("name", "table", "table_sha256", "vocab", "vocab_sha256", "lowercase", "strip_accents")
 
 
@@ -51,17 +52,12 @@ class StaticEncoder:
         facts_file = self.path / FACTS
         if not os.path.isfile(facts_file):
             raise ValueError(f"no static encoder in {self.path}: {FACTS} is missing; name the directory that holds it")
-        self.facts = read_facts(facts_file, "install pychunk again", _NEEDED)
+        self.facts = read_facts(facts_file, REMEDY, _NEEDED)
         for name in ("table", "vocab"):
-            check(self.path / self.facts[name], self.facts[f"{name}_sha256"], "install pychunk again")
+            check(self.path / self.facts[name], self.facts[f"{name}_sha256"], REMEDY)
         self.vocabulary, self.tokenizer_options = load_vocabulary(self.path / self.facts["vocab"])
         self.tokenizer_options.update({key: self.facts[key] for key in ("lowercase", "strip_accents")})
-        self.table: npt.NDArray[np.int8] = np.load(self.path / self.facts["table"], allow_pickle=False)
-        if self.table.dtype != np.int8 or self.table.shape[:1] != (len(self.vocabulary),):
-            raise ValueError(
-                f"{self.path / self.facts['table']} must be int8 with {len(self.vocabulary)} rows; got "
-                f"{self.table.dtype} {self.table.shape}: install pychunk again"
-            )
+        self.table = read_table(self.path / self.facts["table"], len(self.vocabulary))
 
     @property
     def name(self) -> str:
@@ -121,3 +117,15 @@ class StaticEncoder:
 def load(path: str | Path = SHIPPED) -> StaticEncoder:
     """Return the static encoder in a directory, loaded once."""
     return loaded(path, FACTS, lambda: StaticEncoder(path), StaticEncoder)
+
+
+def read_table(file: Path, rows: int, remedy: str = REMEDY) -> npt.NDArray[np.int8]:
+    """Return the table in a file, int8[rows, d].
+
+    Raises:
+        ValueError: The file holds something else. The message ends with the remedy.
+    """
+    table: npt.NDArray[np.int8] = np.load(file, allow_pickle=False)
+    if table.dtype != np.int8 or table.ndim != 2 or len(table) != rows:
+        raise ValueError(f"{file} must be int8 with {rows} rows; got {table.dtype} {table.shape}: {remedy}")
+    return table

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pychunk
-from pychunk.encoders.model2vec import Model2VecEncoder
+from pychunk.encoders import model2vec
 
 tokenizers = pytest.importorskip("tokenizers")
 save_file = pytest.importorskip("safetensors.numpy").save_file
@@ -77,10 +77,10 @@ def test_vectors_are_means_of_the_rows(tmp_path: Path, kind: str, parts: tuple[s
     size = len(WORDS) if kind == "WordPiece" else 30
     made = {"mapping": drawn.integers(0, size, size), "weights": drawn.uniform(0.1, 3, size)}
     folder = saved(tmp_path / "m", kind, **{name: made[name] for name in parts})
-    found = Model2VecEncoder(folder).encode(TEXTS)
+    found = model2vec.load(folder).encode(TEXTS)
     check(found, expected(folder, TEXTS))
     assert not found[1].any()
-    assert (Model2VecEncoder(folder).encode(TEXTS * 700, threads=3) == np.tile(found, (700, 1))).all()
+    assert (model2vec.load(folder).encode(TEXTS * 700, threads=3) == np.tile(found, (700, 1))).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])
@@ -88,14 +88,14 @@ def test_tables_of_other_types_are_read(tmp_path: Path, dtype: type) -> None:
     folder = saved(tmp_path / "m")
     table = (np.random.default_rng(2).normal(size=(len(WORDS), 8)) * 20).astype(dtype)
     save_file({"embeddings": table}, folder / "model.safetensors")
-    check(Model2VecEncoder(folder).encode(TEXTS), expected(folder, TEXTS))
+    check(model2vec.load(folder).encode(TEXTS), expected(folder, TEXTS))
 
 
 def test_a_folder_is_an_encoder_everywhere(tmp_path: Path) -> None:
     folder = saved(tmp_path / "potion")
     out = pychunk.segment(TEXTS, "semantic", encoder=folder, min_tokens=0, keep_together=False, vectors="sentence")
     spans = pychunk.split_sentences(TEXTS)
-    own = [Model2VecEncoder(folder).encode([text[a:b].strip() for a, b in each]) for text, each in zip(TEXTS, spans)]
+    own = [model2vec.load(folder).encode([text[a:b].strip() for a, b in each]) for text, each in zip(TEXTS, spans)]
     given = pychunk.segment(
         TEXTS,
         "semantic",
@@ -132,7 +132,7 @@ def test_a_changed_model_is_loaded_again(tmp_path: Path) -> None:
             r"mapping must hold rows of emb.*14",
         ),
         ({"embeddings": np.ones((15, 2), np.float32), "weights": np.ones(3)}, r"weights must hold 15 numbers.*\[3\]"),
-        ({"embeddings": np.ones((3, 2), np.float32)}, r"tokenizer\.json makes token \d+, but model\.safetensors has 3"),
+        ({"embeddings": np.ones((3, 2), np.float32)}, r"tokenizer\.json makes token \d+, but its table has 3"),
     ],
 )
 def test_damaged_models_are_errors_that_name_the_file(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
@@ -152,4 +152,4 @@ def test_a_model_that_model2vec_made(tmp_path: Path) -> None:
     model2vec = pytest.importorskip("model2vec")
     folder = saved(tmp_path / "m")
     wanted = model2vec.StaticModel.from_pretrained(str(folder)).encode(TEXTS)
-    check(Model2VecEncoder(folder).encode(TEXTS), wanted)
+    check(model2vec.load(folder).encode(TEXTS), wanted)

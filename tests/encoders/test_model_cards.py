@@ -12,7 +12,7 @@ import pytest
 import pychunk
 from pychunk.encoders.files import model_dir
 from training import nsp
-from training.cards import nsp_card
+from training.cards import multilingual_card, nsp_card
 from training.cards.__main__ import cards
 
 FOLDER = Path(pychunk.__file__).parent / "models"
@@ -29,6 +29,7 @@ FOLDER = Path(pychunk.__file__).parent / "models"
         "rank.md",
         "compressor.md",
         "compressor-minilm/compressor.md",
+        multilingual_card.FOLDER / "README.md",
         nsp_card.FOLDER / "README.md",
     ],
     ids=str,

@@ -12,6 +12,7 @@ from pychunk.training.train_options import add_out, new_parser
 
 from . import (
     compressor_card,
+    multilingual_card,
     noise_card,
     nsp_card,
     nsp_static_card,
@@ -36,6 +37,9 @@ def cards(models: Path) -> dict[Path, str]:
         models / "planner.md": planner_card.card(read_facts(models / "planner.json", REMEDY)),
         models / "rank.md": rank_card.card(read_facts(models / "rank.json", REMEDY)),
         models / "topic.md": topic_card.card(read_facts(models / "topic.json", REMEDY)),
+        multilingual_card.FOLDER / "README.md": multilingual_card.card(
+            read_facts(multilingual_card.FOLDER / "static.json", REMEDY)
+        ),
         nsp_card.FOLDER / "README.md": nsp_card.card(model_dir.read(nsp_card.FOLDER, "pairs")),
     }
 

@@ -1,7 +1,7 @@
 """The models that are too large for pychunk's own wheel, each a package of its own.
 
 A package of a model declares an entry point in the group ``pychunk.models``. pychunk records the package's version, and
-the SHA-256 of the model's ``pychunk.json``, which holds those of the model's other files.
+the SHA-256 of the file with the model's facts, which holds those of the model's other files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ..._util.checksums import check
+from ..._util.model_facts import read_facts
+from .. import static_encoder
 from . import model_dir
 
 DISTRIBUTION = "pychunk-native"
@@ -30,8 +32,13 @@ class ModelPackage:
     name: str
     distribution: str
     version: str
-    #: The SHA-256 of ``pychunk.json``.
+    #: The SHA-256 of the file with the model's facts.
     sha256: str
+    #: The name of this file.
+    facts: str = model_dir.FACTS
+    task: str = "pairs"
+    #: What uses the model.
+    use: str = ""
 
     @property
     def checkout(self) -> Path:
@@ -45,25 +52,55 @@ class ModelPackage:
 
 
 NSP = ModelPackage(
-    "nsp", "pychunk-nsp", "1.0.0", "43e0e3a497f38d65a4d1bcb526b2b8ab1db6a897891e38fb6c22905ce897b191"
-)  # fmt: skip
+    "nsp",
+    "pychunk-nsp",
+    "1.0.0",
+    "43e0e3a497f38d65a4d1bcb526b2b8ab1db6a897891e38fb6c22905ce897b191",
+    use="method nsp",
+)
+MULTILINGUAL = ModelPackage(
+    "multilingual",
+    "pychunk-multilingual",
+    "1.0.0",
+    "b771a2dffa681ca7994ba7560df8bcffd06e8465ab755181cb5e611ea7bc65b4",
+    facts=static_encoder.FACTS,
+    task="vectors",
+    use="encoder multilingual",
+)
 #: All packages of models.
-PACKAGES = (NSP,)
+PACKAGES = (MULTILINGUAL, NSP)
 
 
 def folder(package: ModelPackage) -> Path:
     """Return the model directory of a package. A checkout has its own copy; elsewhere the package must be installed.
 
-    The check of ``pychunk.json`` takes no time; :func:`model_dir.read` checks the other files.
+    The check of the file with its facts takes no time; what loads the model checks the other files.
 
     Raises:
         ImportError: The package is not installed.
-        ValueError: It has another version, or ``pychunk.json`` is missing or damaged. Both messages end with the
-            command that mends it.
+        ValueError: It has another version, or the file with its facts is missing or damaged. Both messages end with
+            the command that mends it.
     """
     path = _place(package)
-    check(path / model_dir.FACTS, package.sha256, remedy(package))
+    check(path / package.facts, package.sha256, remedy(package))
     return path
+
+
+def weights(package: ModelPackage) -> tuple[Path, str]:
+    """Return the largest file of a package's model, and its SHA-256, after checking all files.
+
+    Raises:
+        ImportError: The package is not installed.
+        ValueError: A file is missing or damaged. Both messages end with the command that mends it.
+    """
+    path = folder(package)
+    if package.facts == model_dir.FACTS:
+        facts = model_dir.read(path, remedy=remedy(package))
+        return path / facts.model, facts.model_sha256
+    found = read_facts(path / package.facts, remedy(package), ("table", "tokenizer"))
+    for name in ("table", "tokenizer"):
+        check(path / found[name], found[f"{name}_sha256"], remedy(package))
+    return path / found["table"], str(found["table_sha256"])
 
 
 @functools.cache  # A search through 60 packages takes 0.02 s.

@@ -1,0 +1,133 @@
+"""An encoder that sums the rows of a table for the tokens of any tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .._engine import native
+from .._engine.arrow import flat_text
+from .._engine.data.tokens import Tokens
+from .._util.checksums import check
+from .._util.model_facts import read_facts
+from ..tokenizers.sources import of_model
+from . import static_encoder
+from .model_cache import loaded
+
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+
+
+class PieceEncoder:
+    """A table with the tokenizer of its rows.
+
+    The vector of a text is the sum of its tokens' rows times their weights, scaled to unit length.
+
+    Args:
+        tokenizer: A ``tokenizer.json``.
+        table: int16[v, d], the rows.
+        rows: int32[t], the row of each token; several tokens may share one.
+        weights: float32[t], the weight of each token's row.
+        name: The name of the encoder.
+        fingerprint: The name with a hash of the weights. Vectors of encoders with equal fingerprints can be compared.
+
+    Raises:
+        ValueError: The tokenizer is missing or damaged.
+    """
+
+    #: The engine does not compute this encoder in its own call.
+    in_engine: ClassVar[Literal[False]] = False
+    #: No result is in doubt, because the vectors are exact on every CPU.
+    in_doubt: ClassVar[None] = None
+
+    def __init__(
+        self,
+        tokenizer: Path,
+        table: npt.NDArray[np.int16],
+        rows: npt.NDArray[np.int32],
+        weights: F32,
+        name: str,
+        fingerprint: str,
+    ) -> None:
+        self.path = tokenizer.parent
+        self.tokenizer = of_model(tokenizer)
+        self.table, self.name, self.fingerprint = table, name, fingerprint
+        self._rows, self._weights, self._file = rows, weights, tokenizer
+
+    @property
+    def tokenizer_name(self) -> str:
+        """The name of the tokenizer with a hash of its vocabulary."""
+        return f"{self._file.name}:{self.tokenizer.fingerprint}"
+
+    @property
+    def running(self) -> tuple[str, str]:
+        """The runtime and the precision, for metadata."""
+        return "native", "fp32"
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions of a vector."""
+        return int(self.table.shape[1])
+
+    def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
+        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
+        return self.tokenizer.tokens_of(text, bounds, threads or native.default_threads())
+
+    def encode(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> F32:
+        """Return unit vectors float32[n, dim] of n texts. A text without a known token has the zero vector."""
+        array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
+        return self.encode_spans(*flat_text(array.cast(pa.large_string())), threads=threads)
+
+    def encode_queries(self, texts: Sequence[str] | pa.Array, *, threads: int | None = None) -> F32:
+        """Return the vectors of questions, the same as :meth:`encode`."""
+        return self.encode(texts, threads=threads)
+
+    def encode_spans(
+        self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int | None = None, report: Any = None
+    ) -> F32:
+        """Return unit vectors of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8, float32[n, dim]."""
+        found = self.tokens_of(text, bounds, threads)
+        if len(found.ids) and int(found.ids.max()) >= len(self._rows):
+            raise ValueError(
+                f"{self._file} makes token {int(found.ids.max())}, but its table has {len(self._rows)} "
+                "tokens: save the model again"
+            )
+        vectors = native.weighted_bags(
+            self.table,
+            self._rows[found.ids],
+            self._weights[found.ids],
+            found.offsets,
+            threads=threads or native.default_threads(),
+        )
+        if report is not None:
+            report(len(found.ids), len(found.ids))
+        return vectors
+
+
+_NEEDED = ("name", "tokens", "table", "table_sha256", "tokenizer", "tokenizer_sha256")
+
+
+def load(path: Path, remedy: str = static_encoder.REMEDY) -> PieceEncoder | None:
+    """Return the encoder in a directory, loaded once, or None if its ``static.json`` names no ``tokenizer.json``.
+
+    Raises:
+        ValueError: A file is missing or damaged. The message ends with the remedy.
+    """
+    facts = read_facts(path / static_encoder.FACTS, remedy)
+    return None if "tokenizer" not in facts else loaded(path, static_encoder.FACTS, lambda: _read(path, remedy))
+
+
+def _read(path: Path, remedy: str) -> PieceEncoder:
+    facts = read_facts(path / static_encoder.FACTS, remedy, _NEEDED)
+    for name in ("table", "tokenizer"):
+        check(path / facts[name], facts[f"{name}_sha256"], remedy)
+    table = static_encoder.read_table(path / facts["table"], facts["tokens"], remedy)
+    name, rows = facts["name"], np.arange(len(table), dtype=np.int32)
+    weights = np.ones(len(table), np.float32)
+    fingerprint = f"{name}:{facts['table_sha256'][:16]}"
+    return PieceEncoder(path / facts["tokenizer"], table.astype(np.int16), rows, weights, name, fingerprint)
