@@ -40,7 +40,7 @@ IMPORTS = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.script_warning"])
+@pytest.mark.parametrize("module", ["pandas", "pychunk.inputs.language_warning"])
 def test_a_fork_waits_for_what_another_thread_imports_for_pychunk(module: str) -> None:
     """Arrow imports pandas at its first array; the child waited endlessly for the lock of a module."""
     pytest.importorskip("pandas")

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import pychunk
 from pychunk.cli import index as index_command
-from pychunk.inputs import script_warning
+from pychunk.inputs import language_warning
 from pychunk.io import listing
 
 
@@ -326,11 +326,11 @@ def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, docume
 
 
 def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script_warning, "_warned", set())
+    monkeypatch.setattr(language_warning, "_warned", set())
     path = tmp_path / "cats.txt"
     path.write_text("Кішки муркочуть, коли задоволені. Сонце є зорею. " * 20)
     assert invoke(["segment", str(path), "-m", "page"]).stderr == ""
     told = invoke(["index", str(path), "-m", "page", "-o", str(tmp_path / "it.idx")]).stderr
     assert "warning: " in told
-    assert "Pass a model of this language as --encoder, or leave such text to BM25, by which an index finds it" in told
+    assert 'Pass "multilingual", or a model of this language as --encoder, or leave such text to BM25' in told
     assert "cut by" not in told

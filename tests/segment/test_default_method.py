@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import pychunk
 from pychunk.cli.main import app
-from pychunk.inputs import script_warning
+from pychunk.inputs import language_warning
 
 ENGLISH = "The red panda lives in the mountains. It eats bamboo. They also climb trees at night. " * 30
 #: Text of four words, which the English vocabulary has only as letters.
@@ -148,9 +148,9 @@ def test_the_document_of_another_script_is_named(
 ) -> None:
     texts = ["Cats purr.", "Café crème.", UKRAINIAN, UKRAINIAN]
     table = pa.table({"id": list("abcd"), "text": texts, "file": ["x.csv"] * 4})
-    monkeypatch.setattr(script_warning, "_warned", set())
+    monkeypatch.setattr(language_warning, "_warned", set())
     for batch, said in ((table, "in document 2 ('c' of x.csv): the"), (texts, "in document 2: the"), (table[:2], "")):
-        script_warning._warned.clear()
+        language_warning._warned.clear()
         caplog.clear()
         with caplog.at_level(logging.WARNING, "pychunk"):
             options: dict[str, Any] = {"columns": {"text": "text"}, "ids": "id"} if isinstance(batch, pa.Table) else {}
@@ -178,7 +178,7 @@ def test_the_document_of_another_script_is_named(
 def test_what_another_script_means_depends_on_what_vectors_are_for(
     options: dict[str, Any], told: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(script_warning, "_warned", set())
+    monkeypatch.setattr(language_warning, "_warned", set())
     with caplog.at_level(logging.WARNING, "pychunk"):
         pychunk.segment([UKRAINIAN], **options)
     messages = [record.getMessage() for record in caplog.records]
@@ -202,7 +202,7 @@ def test_what_another_script_means_depends_on_what_vectors_are_for(
 def test_a_budget_in_tokens_that_are_letters_is_told_of_with_the_unit_to_use(
     options: dict[str, Any], warned: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(script_warning, "_warned", set())
+    monkeypatch.setattr(language_warning, "_warned", set())
     with caplog.at_level(logging.WARNING, "pychunk"):
         for _ in range(2):
             pychunk.segment([UKRAINIAN], **options)

@@ -30,7 +30,7 @@ import pyarrow as pa
 from ..._engine import native
 from ..._engine.arrow import compute as pc
 from ..._engine.arrow import flat_text, flat_texts
-from ..lexical import english_words
+from ...inputs import english_words
 from ..lexical.analyzer import Analyzer
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from . import characters, english_words
+from ...inputs import english_words
+from . import characters
 
 #: The version of the analysis that turns texts into words. In version 1, which the oldest indexes have, words are
 #: case-folded runs of letters, digits and underscores. Since version 2, combining marks belong to words, and equivalent
@@ -105,7 +106,7 @@ class Analyzer:
         unit: ``"words"``: maximal runs of letters, digits, underscores and the marks that belong to them, as
             :func:`folded` spells them. An apostrophe or hyphen separates words. ``"ngrams"``: the character n-grams of
             those words, which inflected languages need. ``"auto"``: words, and in addition n-grams of words in texts
-            that are not English (:mod:`pychunk.index.lexical.english_words`) or in other scripts.
+            that are not English (:mod:`pychunk.inputs.english_words`) or in other scripts.
         ngram: The length of an n-gram in characters. A word is first padded with one ``_`` on both sides. A padded word
             of at most this length stays whole.
         stemmer: A language of the Snowball stemmers, such as ``"english"``. ``None`` leaves words unchanged.
@@ -164,7 +165,7 @@ class Analyzer:
         self.unit, self.ngram, self.stemmer, self.version = unit, ngram, stemmer, version
         self.fold_diacritics, self.cjk_bigrams = fold_diacritics and version > 2, cjk_bigrams and version > 2
         self.stop_words = frozenset(map(self.folded, stop_words))
-        #: The frequent words (:func:`pychunk.index.lexical.english_words.frequent_words`), folded like a text's words.
+        #: The frequent words (:func:`pychunk.inputs.english_words.frequent_words`), folded like a text's words.
         self.frequent = (
             english_words.plain_words(self.folded) if self.fold_diacritics else english_words.frequent_words()
         )

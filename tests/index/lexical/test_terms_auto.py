@@ -20,8 +20,8 @@ from pychunk.index import Ranking
 from pychunk.index.dense import token_coverage
 from pychunk.index.index import Index
 from pychunk.index.lexical.analyzer import GRAM_MARK, Analyzer
-from pychunk.index.lexical.english_words import evidence, frequent_words, script
 from pychunk.index.store.index_folder import Store
+from pychunk.inputs.english_words import evidence, frequent_words, script
 
 pytest.importorskip("faiss")
 
