@@ -137,9 +137,10 @@ KeptBert made_bert(std::vector<Array<float>> arrays, size_t heads, float epsilon
   const Array<float>&words = kept.arrays[0], &places = kept.arrays[1];
   PYCHUNK_CHECK(words.ndim() == 2 && places.ndim() == 3 && words.shape(1) == places.shape(2), "words must be [n, dim] ",
                 "and places [types, positions, dim], got ", shape_of(words), " and ", shape_of(places));
+  constexpr float kLargest = 1e12F;  // A norm squares sums of products, which stay below the largest float32, 3e38.
   for (const Array<float>& each : kept.arrays)
-    PYCHUNK_CHECK(std::all_of(each.data(), each.data() + each.size(), [](float x) { return std::isfinite(x); }),
-                  "weights must be finite");
+    PYCHUNK_CHECK(std::all_of(each.data(), each.data() + each.size(), [](float x) { return std::abs(x) <= kLargest; }),
+                  "weights must be finite, and at most 1e12 in size");
   w.words = words.data();
   w.places = places.data();
   w.vocabulary = static_cast<size_t>(words.shape(0));

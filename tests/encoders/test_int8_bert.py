@@ -156,9 +156,10 @@ def test_cuts_scores_and_fingerprints_say_how_they_were_computed(tiny_encoder: P
 
 def test_what_bytes_cannot_hold_is_refused(tmp_path: Path) -> None:
     weights = random_weights()
-    weights["encoder.layer.1.output.dense.weight"][3, 4] = np.nan
-    with pytest.raises(ValueError, match=r"precision='int8': weights must be finite.*; pass precision='auto'"):
-        Int8Session(write(tmp_path, weights=weights))
+    for wrong in (np.nan, 1e30):
+        weights["encoder.layer.1.output.dense.weight"][3, 4] = wrong
+        with pytest.raises(ValueError, match=r"precision='int8': weights must be finite.*; pass precision='auto'"):
+            Int8Session(write(tmp_path, weights=weights))
     with pytest.raises(ValueError, match="a multiple of 16"):
         Int8Session(write(tmp_path, heads=8))
     with pytest.raises(ValueError, match=r"int8.*got runtime='torch': leave it out"):
