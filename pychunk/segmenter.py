@@ -457,13 +457,7 @@ class Segmenter:
         }
         from .inputs import language_warning  # imported here, because few texts need the warning
 
-        texts, first, words = inputs.texts, inputs.first_document, self.models.words
-        if share > FALLBACK_SHARE:
-            language_warning.warn(
-                share, lambda: language_warning.first_of(texts, words, FALLBACK_SHARE, first), decided
-            )
-        elif (decided["cuts"] or decided["vectors"]) and (found := language_warning.first_foreign(texts, first)):
-            language_warning.warn(0, lambda: found, decided)
+        language_warning.examine(inputs, self.models.words, share, FALLBACK_SHARE, decided)
 
     @functools.cached_property
     def _structured(self) -> Segmenter | None:

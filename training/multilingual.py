@@ -8,6 +8,7 @@ the mean of both. The fit is that of ``pychunk train static``.
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
@@ -188,6 +189,83 @@ def lessons(vectors: Any, texts: Texts) -> F32:
     return unit(sums).astype(np.float32)
 
 
+def fit(
+    bags: Bags, targets: F32, token_vectors: F32, texts: Texts, options: argparse.Namespace
+) -> tuple[npt.NDArray[np.int8], F32]:
+    """Return the table, and the vectors to learn in its width."""
+    lengths = np.diff(bags.offsets)
+    documents = [rows[lengths[rows] > 0] for rows in texts.learn]
+    documents = [rows for rows in documents if len(rows)]
+    plan = plan_from(static_fit.Plan, options)
+    projection = static_fit.fit_projection(targets, options.dim)
+    counts = bags.take(np.concatenate(documents)).counts(len(token_vectors))
+    start = static_fit.initial_table(token_vectors, projection, counts, options.smooth)
+    reduced = unit(targets @ projection).astype(np.float32)
+    lesson = static_fit.Lesson(bags, targets, reduced, documents)
+    warm = static_fit.fit(start, lesson, plan, plan.warm)
+    prior = static_fit.predicted_rows(token_vectors, warm, counts, options.smooth)
+    fitted = static_fit.fit(prior, lesson, plan, plan.epochs)
+    return static_fit.quantize(fitted, static_fit.quantization_step(fitted, counts)), reduced
+
+
+def measure(
+    table: npt.NDArray[np.int8], bags: Bags, vectors: Any, reduced: F32, texts: Texts
+) -> dict[str, dict[str, float]]:
+    """Return the scores of the table on the held-out documents of each language with enough of them."""
+    centred = unit(np.asarray(vectors, np.float32) - np.asarray(vectors, np.float32).mean(axis=0))
+    figures: dict[str, dict[str, float]] = {}
+    for language, held in sorted(texts.measure.items()):
+        order = np.unique(np.concatenate(held))
+        if len(order) < LEAST_HELD_OUT:
+            continue
+        place = {int(row): at for at, row in enumerate(order)}
+        numbered = [np.array([place[int(row)] for row in document]) for document in held]
+        mine = sentence_vectors(table, bags.take(order))
+        figures[language] = score(mine, centred[order], reduced[order].astype(np.float64), numbered).rounded()
+        logger.info("%s %s", language, figures[language])
+    return figures
+
+
+def write(
+    options: argparse.Namespace,
+    table: npt.NDArray[np.int8],
+    tokenizer_json: str,
+    texts: Texts,
+    figures: dict[str, dict[str, float]],
+) -> None:
+    """Write ``static.npy``, ``tokenizer.json`` and ``static.json``."""
+    out = options.out
+    out.mkdir(parents=True, exist_ok=True)
+    np.save(out / "static.npy", np.ascontiguousarray(table), allow_pickle=False)
+    (out / "tokenizer.json").write_text(tokenizer_json, encoding="utf-8")
+    facts = {
+        "format": 1,
+        "name": NAME,
+        "dim": table.shape[1],
+        "tokens": table.shape[0],
+        "dtype": "int8",
+        "table": "static.npy",
+        "table_sha256": sha256(out / "static.npy"),
+        "tokenizer": "tokenizer.json",
+        "tokenizer_sha256": sha256(out / "tokenizer.json"),
+        "languages": sorted(set(texts.languages)),
+        "full": sorted(LANGUAGES),
+        "sources": SOURCES | {"words": ("wordfreq of PyPI: frequent words", "CC-BY-SA-4.0")},
+        "licence": "MIT",
+        "teacher": "intfloat/multilingual-e5-small",
+        "seed": options.seed,
+        "texts": len(texts.texts),
+        "pairs": len(texts.pairs),
+        "metrics": figures,
+        "command": command(
+            "python -m training.multilingual",
+            options,
+            ["share", "words", "pieces", "dim", "smooth", *names(static_fit.Plan)],
+        ),
+    }
+    (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write the table."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -229,61 +307,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     targets = lessons(vectors, texts)
     bags = bags_of(Tokenizer.from_str(tokenizer_json), texts.texts)
-    lengths = np.diff(bags.offsets)
-    documents = [rows[lengths[rows] > 0] for rows in texts.learn]
-    documents = [rows for rows in documents if len(rows)]
-    plan = plan_from(static_fit.Plan, options)
-    projection = static_fit.fit_projection(targets, options.dim)
-    counts = bags.take(np.concatenate(documents)).counts(len(kept))
-    start = static_fit.initial_table(token_vectors, projection, counts, options.smooth)
-    reduced = unit(targets @ projection).astype(np.float32)
-    lesson = static_fit.Lesson(bags, targets, reduced, documents)
-    warm = static_fit.fit(start, lesson, plan, plan.warm)
-    prior = static_fit.predicted_rows(token_vectors, warm, counts, options.smooth)
-    fitted = static_fit.fit(prior, lesson, plan, plan.epochs)
-    table = static_fit.quantize(fitted, static_fit.quantization_step(fitted, counts))
-    centred = unit(np.asarray(vectors, np.float32) - np.asarray(vectors, np.float32).mean(axis=0))
-    figures: dict[str, dict[str, float]] = {}
-    for language, held in sorted(texts.measure.items()):
-        order = np.unique(np.concatenate(held))
-        if len(order) < LEAST_HELD_OUT:
-            continue
-        place = {int(row): at for at, row in enumerate(order)}
-        numbered = [np.array([place[int(row)] for row in document]) for document in held]
-        mine = sentence_vectors(table, bags.take(order))
-        figures[language] = score(mine, centred[order], reduced[order].astype(np.float64), numbered).rounded()
-        logger.info("%s %s", language, figures[language])
-    out = options.out
-    out.mkdir(parents=True, exist_ok=True)
-    np.save(out / "static.npy", np.ascontiguousarray(table), allow_pickle=False)
-    (out / "tokenizer.json").write_text(tokenizer_json, encoding="utf-8")
-    facts = {
-        "format": 1,
-        "name": NAME,
-        "dim": table.shape[1],
-        "tokens": table.shape[0],
-        "dtype": "int8",
-        "table": "static.npy",
-        "table_sha256": sha256(out / "static.npy"),
-        "tokenizer": "tokenizer.json",
-        "tokenizer_sha256": sha256(out / "tokenizer.json"),
-        "languages": sorted(set(texts.languages)),
-        "full": sorted(LANGUAGES),
-        "sources": SOURCES | {"words": ("wordfreq of PyPI: frequent words", "CC-BY-SA-4.0")},
-        "licence": "MIT",
-        "teacher": "intfloat/multilingual-e5-small",
-        "seed": options.seed,
-        "texts": len(texts.texts),
-        "pairs": len(texts.pairs),
-        "metrics": figures,
-        "command": command(
-            "python -m training.multilingual",
-            options,
-            ["share", "words", "pieces", "dim", "smooth", *names(static_fit.Plan)],
-        ),
-    }
-    (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    logger.info("wrote %s after %.0f s", out, time.monotonic() - begun)
+    table, reduced = fit(bags, targets, token_vectors, texts, options)
+    figures = measure(table, bags, vectors, reduced, texts)
+    write(options, table, tokenizer_json, texts, figures)
+    logger.info("wrote %s after %.0f s", options.out, time.monotonic() - begun)
     return 0
 
 

@@ -62,7 +62,7 @@ ISO3 = {
 
 @dataclass
 class Texts:
-    """What was read so far."""
+    """The documents and pairs that were read so far."""
 
     documents: list[tuple[str, str, list[str]]] = field(default_factory=list)
     pairs: dict[tuple[str, str, str], None] = field(default_factory=dict)

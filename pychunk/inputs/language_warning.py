@@ -14,6 +14,7 @@ from . import english_words
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenTable
+    from .inputs import Inputs
     from .texts import TextBatch
 
 
@@ -78,6 +79,15 @@ def _named(texts: TextBatch, row: int, first_document: int) -> str:
         file = str(texts.source.column("file")[row])
         known = known if known == [repr(file)] else [*known, file]
     return f", first in document {first_document + row}" + (f" ({' of '.join(known)})" if known else "")
+
+
+def examine(inputs: Inputs, words: TokenTable, share: float, limit: float, decided: Mapping[str, bool]) -> None:
+    """Warn of text in another script if the share of its unknown tokens is above a limit, else of other languages."""
+    texts, first = inputs.texts, inputs.first_document
+    if share > limit:
+        warn(share, lambda: first_of(texts, words, limit, first), decided)
+    elif (decided["cuts"] or decided["vectors"]) and (found := first_foreign(texts, first)):
+        warn(0, lambda: found, decided)
 
 
 _warned: set[str] = set()
