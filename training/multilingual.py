@@ -1,9 +1,9 @@
 """Train the multilingual table: an int8 row for each of XLM-R's pieces that cover the training text.
 
-The teacher is multilingual-e5-small. Frequent words come from the package wordfreq. Its vectors of unrelated
-sentences have a cosine of about 0.74, and vectors of one language have a common part. The mean vector of a sentence's
-language is therefore subtracted, which brings translations closer and leaves what a sentence is about. A sentence and
-its English translation learn the same vector, the mean of both. The fit is that of ``pychunk train static``.
+The teacher is multilingual-e5-small. The cosine of its vectors of unrelated sentences is about 0.74, and vectors of one
+language have a common part. The mean vector of a sentence's language is therefore subtracted, which brings translations
+closer and leaves what a sentence is about. A sentence and its English translation learn the same vector, the mean of
+both. The fit is that of ``pychunk train static``. Frequent words come from the package wordfreq.
 """
 
 from __future__ import annotations

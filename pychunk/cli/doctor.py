@@ -39,6 +39,7 @@ EXTRAS = {
     "code": "reading source code by its definitions",
     "index": "stems of words, graphs of vectors",
     "onnx": "transformers",
+    "multilingual": "the encoder multilingual",
     "nsp": "the default model of the method nsp",
     "vocabularies": "counting tokens of OpenAI's models",
     "llm": "calls of an LLM",
