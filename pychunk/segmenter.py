@@ -445,7 +445,7 @@ class Segmenter:
         return chunks
 
     def _warn(self, inputs: Inputs, share: float) -> None:
-        """Warn if cuts, vectors or budgets depend on tokens of text that is not English, of which the share is unknown.
+        """Warn if cuts, vectors or budgets depend on text that is not English; ``share`` is that of unknown tokens.
 
         A process warns once about each of these three.
         """

@@ -35,22 +35,13 @@ SOURCES = {
     "freedict": ("dict-freedict-* of Debian", "GPL-2+ or CC-BY-SA-3.0"),
     "quran": ("github.com/risan/quran-json", "CC-BY-SA-4.0"),
     "leipzig": ("github.com/pemistahl/lingua-py: sentences of the Leipzig Corpora Collection", "CC-BY-4.0"),
-    "treebanks": ("github.com/UniversalDependencies: sentences alone", "CC-BY-SA-4.0, CC-BY-NC-SA for some"),
+    "treebanks": ("github.com/UniversalDependencies: sentences alone", "CC-BY-SA-3.0 or 4.0; no others are read"),
 }
 #: Longer texts are no sentences.
 LONGEST = 600
 #: The most pages of one language's manual that are read.
 PAGES = 300
-CODES = {
-    "zh-cn": "zh",
-    "zh-tw": "zh",
-    "zh-hans": "zh",
-    "zh_cn": "zh",
-    "pt-br": "pt",
-    "pt_br": "pt",
-    "nb": "no",
-    "nn": "no",
-}
+CODES = {"nb": "no", "nn": "no"}
 ISO3 = {
     "ara": "ar", "bul": "bg", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "eng": "en", "fin": "fi",
     "fra": "fr", "hin": "hi", "hrv": "hr", "hun": "hu", "ind": "id", "ita": "it", "jpn": "ja", "kur": "ku",
@@ -80,8 +71,8 @@ class Texts:
 
 def code(language: str) -> str:
     """Return the two letters of a language, for the names that the sources use."""
-    low = language.lower().replace("_", "-")
-    return CODES.get(low, CODES.get(low.replace("-", "_"), low.split("-")[0].split("@")[0]))
+    low = re.split("[_@-]", language.lower())[0]
+    return CODES.get(low, low)
 
 
 def clean(text: str) -> str:
@@ -240,7 +231,10 @@ def other(mirrors: Path, into: Texts) -> None:
                 for line in content.decode().splitlines():
                     into.add("leipzig", Path(name).stem, [line])
         elif "+UD_" in folder.name:
-            for name, content in repository(path, r"\.conllu$"):
+            about = b"".join(text for _, text in repository(path, r"^README\.(md|txt)$"))
+            if re.search(rb"^License:.*\bNC\b", about, re.M):  # not for commercial use
+                continue
+            for name, content in repository(path, r"^[a-z]{2}_\w+-ud-\w+\.conllu$"):
                 lines = re.findall(r"^# text = (.*)$", content.decode(), re.M)
                 for start in range(0, min(len(lines), 12_000), 40):
                     into.add("treebanks", Path(name).name[:2], lines[start : start + 40])

@@ -62,7 +62,7 @@ MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
     "1.0.0",
-    "b771a2dffa681ca7994ba7560df8bcffd06e8465ab755181cb5e611ea7bc65b4",
+    "febbbd1e03ce054b44ed1ca7119336f58fa405ac450a3b81cc55c91027ca5fe3",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",
