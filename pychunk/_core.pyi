@@ -267,6 +267,22 @@ class TokenCounter:
     def count(self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
     def count_each(self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
 
+class Languages:
+    def __init__(
+        self,
+        letters: npt.NDArray[np.uint32],
+        lower: npt.NDArray[np.uint32],
+        alone: npt.NDArray[np.uint8],
+        written_in: npt.NDArray[np.uint8],
+        weights: npt.NDArray[np.int8],
+    ) -> None: ...
+    def detect(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int
+    ) -> npt.NDArray[np.int32]: ...
+    def classes(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
 class SentencePiece:
     def __init__(
         self,
@@ -286,7 +302,7 @@ class SentencePiece:
         cache: bool,
     ) -> None: ...
     def encode(
-        self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], fields: str, threads: int
+        self, text: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int64], fields: str, trims: bool, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]: ...
     @property
     def vocabulary_size(self) -> int: ...

@@ -52,12 +52,12 @@ SentencePiece make_sentencepiece(std::vector<std::string> pieces, std::vector<do
 }
 
 py::tuple encode_pieces(const SentencePiece& tokenizer, const Array<uint8_t>& text, const Array<int64_t>& bounds,
-                        const std::string& fields, int threads) {
+                        const std::string& fields, bool trims, int threads) {
   check_offsets(view(bounds), text.size(), "bounds");
   const TokenFields wanted = fields_from(fields);
   Tokens tokens = without_gil([&] {
     return tokenize(tokenizer, {reinterpret_cast<const char*>(text.data()), static_cast<size_t>(text.size())},
-                    view(bounds), wanted, threads);
+                    view(bounds), trims ? SpanEnds::kTrimmed : SpanEnds::kWhole, wanted, threads);
   });
   const int64_t count = tokens.ids.size;
   return py::make_tuple(
@@ -75,8 +75,9 @@ void bind_sentencepiece(py::module_& m) {
            py::arg("strip_right"), py::arg("split_at_white"), py::arg("prefix"), py::arg("unknown"), py::arg("bytes"),
            py::arg("cache"))
       .def("encode", &encode_pieces, py::arg("text").noconvert(), py::arg("bounds").noconvert(), py::arg("fields"),
-           py::arg("threads"),
-           "Return (ids, offsets, counts, byte spans) of consecutive spans of a text. The ids are empty for the "
+           py::arg("trims"), py::arg("threads"),
+           "Return (ids, offsets, counts, byte spans) of consecutive spans of a text, without the white space at their "
+           "ends if `trims`. The ids are empty for the "
            "fields \"counts\", and the byte spans are None except for \"byte_spans\".")
       .def_property_readonly("vocabulary_size", &SentencePiece::vocabulary_size);
 }

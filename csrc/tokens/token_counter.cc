@@ -73,20 +73,22 @@ void CountedWords::count(const int64_t* bounds, size_t n, int64_t* counts) {
   }
   count_alone(parts.data(), 2 * n - 1, found.data());
   for (size_t i = 0; i < n; ++i) counts[i] = found[2 * i];
+  if (bounds[0] == 0 && bounds[n] == static_cast<int64_t>(text_.size())) know(bounds, n, counts);
+}
 
-  const auto size = static_cast<int64_t>(text_.size());
-  if (!borders_.empty() || bounds[0] != 0 || bounds[n] != size) return;
+void CountedWords::know(const int64_t* bounds, size_t n, const int64_t* counts) {
+  if (!borders_.empty()) return;
   int64_t tokens = 0, run = 0, end = 0;
   for (size_t i = 0; i < n; ++i) {
-    if (parts[2 * i] == parts[2 * i + 1]) continue;
-    const int64_t begin = parts[2 * i];
-    if (borders_.empty() || (end < begin && divides(end, begin)))
-      borders_.push_back({end, begin, tokens, run});
+    const Trimmed inside = trim(text_, bounds[i], bounds[i + 1]);
+    if (inside.empty()) continue;
+    if (borders_.empty() || (end < inside.begin && divides(end, inside.begin)))
+      borders_.push_back({end, inside.begin, tokens, run});
     else
       ++run;
-    tokens += counts[i], end = parts[2 * i + 1];
+    tokens += counts[i], end = inside.end;
   }
-  borders_.push_back({end, size, tokens, run});
+  borders_.push_back({end, static_cast<int64_t>(text_.size()), tokens, run});
 }
 
 int64_t CountedWords::count(int64_t begin, int64_t end) {

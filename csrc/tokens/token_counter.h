@@ -22,6 +22,8 @@ class CountedText {
   // Writes the number of tokens of each of n consecutive spans [bounds[i], bounds[i + 1]) alone, without white space at
   // its ends.
   virtual void count(const int64_t* bounds, size_t n, int64_t* counts);
+  // Takes the numbers of tokens of n consecutive spans of the whole text, as count() would write them.
+  virtual void know(const int64_t*, size_t, const int64_t*) {}
   // Writes a first byte for each token of the whole text, in increasing order. Inside a word they may be approximate.
   // By default, the tokens of each word are evenly spaced in it.
   virtual void starts(std::vector<int64_t>& starts);
@@ -37,6 +39,7 @@ class CountedWords : public CountedText {
   using CountedText::CountedText;
   int64_t count(int64_t begin, int64_t end) final;
   void count(const int64_t* bounds, size_t n, int64_t* counts) final;
+  void know(const int64_t* bounds, size_t n, const int64_t* counts) final;
 
  protected:
   // Writes the number of tokens of each of n consecutive spans [bounds[i], bounds[i + 1]) alone.

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from .data.models import PairHead, Template, TokenCounter, TokenTable, TopicHead
+    from .data.models import PairHead, TableOfRows, Template, TokenCounter, TokenTable, TopicHead
     from .data.pieces import PieceVocabulary
 
 __all__ = [
@@ -102,6 +102,7 @@ __all__ = [
     "isa",
     "joined",
     "json_rows",
+    "languages",
     "markdown_blocks",
     "method_traits",
     "near_copies",
@@ -815,7 +816,7 @@ def encode_passages(
     return _core.encode_passages(text, offsets, word_piece(encoder), encoder.table, threads)
 
 
-def embedding_bags(tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]:
+def embedding_bags(tokens: Tokens, encoder: TableOfRows, *, threads: int) -> npt.NDArray[np.float32]:
     """Return the unit vectors, float32[n, dim], of n sentences that are already tokenized."""
     return _core.embedding_bags(encoder.table, tokens.ids, tokens.offsets, threads)
 
@@ -926,14 +927,33 @@ def encode_pieces(
     offsets: npt.NDArray[np.int64],
     fields: str,
     *,
+    trims: bool = False,
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Return the t tokens of n consecutive spans of valid UTF-8: (ids, offsets, counts, byte spans).
 
+    With ``trims``, white space at the ends of a span is left out.
+
     They are int32[t], int64[n + 1], int64[n] and int64[t, 2]. With the fields ``"counts"`` there are no ids. Only with
     ``"byte_spans"`` there are byte spans, else they are None.
     """
-    return tokenizer.encode(_contiguous(text, np.uint8), _contiguous(offsets, np.int64), fields, threads)
+    return tokenizer.encode(_contiguous(text, np.uint8), _contiguous(offsets, np.int64), fields, trims, threads)
+
+
+def languages(
+    letters: npt.NDArray[np.uint32],
+    lower: npt.NDArray[np.uint32],
+    alone: npt.NDArray[np.uint8],
+    written_in: npt.NDArray[np.uint8],
+    weights: npt.NDArray[np.int8],
+) -> _core.Languages:
+    """Return the l languages that a table tells apart.
+
+    The arguments are ranges of letters with their script, uint32[n, 3]; letters with their lower case, uint32[m, 2];
+    whether each letter of a script counts alone, uint8[s]; whether a language is written in a script, uint8[s, l]; and
+    the weights of classes of trigrams, int8[2 ** k, l].
+    """
+    return _core.Languages(letters.reshape(-1), lower.reshape(-1), alone, written_in.reshape(-1), weights)
 
 
 def topic_inputs(

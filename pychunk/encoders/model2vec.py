@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._util.checksums import sha256
-from .piece_encoder import PieceEncoder
+from .piece_encoder import PieceEncoder, WeightedRows
 
 F32 = npt.NDArray[np.float32]
 
@@ -67,9 +67,8 @@ def load(path: Path) -> PieceEncoder:
     if unknown is not None:
         weights[unknown] = 0.0
     name = path.resolve().name
-    return PieceEncoder(
-        path / TOKENIZER, whole, rows.astype(np.int32), weights, name, f"{name}:{sha256(path / WEIGHTS)[:16]}"
-    )
+    own = WeightedRows(whole, rows.astype(np.int32), weights)
+    return PieceEncoder(path / TOKENIZER, own, name, f"{name}:{sha256(path / WEIGHTS)[:16]}")
 
 
 def _range(values: npt.NDArray[Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,12 +16,52 @@ from .._engine.arrow import flat_text
 from .._engine.data.tokens import Tokens
 from .._util.checksums import check
 from .._util.model_facts import read_facts
-from ..tokenizers.sources import of_model
+from ..tokenizers import sources
+from ..tokenizers.unigram import SentencePieceTokenizer
 from . import static_encoder
 from .model_cache import loaded
 
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A row for each of t tokens, int8[t, d]."""
+
+    table: npt.NDArray[np.int8]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of tokens and of dimensions."""
+        return len(self.table), self.table.shape[1]
+
+    def bags(self, tokens: Tokens, threads: int) -> F32:
+        """Return the unit vectors of n runs of tokens, float32[n, d]."""
+        return native.embedding_bags(tokens, self, threads=threads)
+
+
+@dataclass(frozen=True)
+class WeightedRows:
+    """Rows int16[v, d], and the row of each of t tokens, int32[t], with its weight, float32[t].
+
+    Several tokens may share a row.
+    """
+
+    table: npt.NDArray[np.int16]
+    of_token: npt.NDArray[np.int32]
+    weights: F32
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of tokens and of dimensions."""
+        return len(self.of_token), self.table.shape[1]
+
+    def bags(self, tokens: Tokens, threads: int) -> F32:
+        """Return the unit vectors of n runs of tokens, float32[n, d]."""
+        return native.weighted_bags(
+            self.table, self.of_token[tokens.ids], self.weights[tokens.ids], tokens.offsets, threads=threads
+        )
 
 
 class PieceEncoder:
@@ -30,9 +71,7 @@ class PieceEncoder:
 
     Args:
         tokenizer: A ``tokenizer.json``.
-        table: int16[v, d], the rows.
-        rows: int32[t], the row of each token; several tokens may share one.
-        weights: float32[t], the weight of each token's row.
+        rows: The row of each token.
         name: The name of the encoder.
         fingerprint: The name with a hash of the weights. Vectors of encoders with equal fingerprints can be compared.
 
@@ -48,16 +87,15 @@ class PieceEncoder:
     def __init__(
         self,
         tokenizer: Path,
-        table: npt.NDArray[np.int16],
-        rows: npt.NDArray[np.int32],
-        weights: F32,
+        rows: Rows | WeightedRows,
         name: str,
         fingerprint: str,
     ) -> None:
         self.path = tokenizer.parent
-        self.tokenizer = of_model(tokenizer)
-        self.table, self.name, self.fingerprint = table, name, fingerprint
-        self._rows, self._weights, self._file = rows, weights, tokenizer
+        found = sources.load(tokenizer)
+        # Of the native tokenizers, these two make ids without the package tokenizers.
+        self.tokenizer = found if isinstance(found, SentencePieceTokenizer) else sources.of_model(tokenizer)
+        self.rows, self.name, self.fingerprint, self._file = rows, name, fingerprint, tokenizer
 
     @property
     def tokenizer_name(self) -> str:
@@ -72,7 +110,7 @@ class PieceEncoder:
     @property
     def dim(self) -> int:
         """The number of dimensions of a vector."""
-        return int(self.table.shape[1])
+        return self.rows.shape[1]
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int | None = None) -> Tokens:
         """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
@@ -91,21 +129,19 @@ class PieceEncoder:
         self, text: npt.NDArray[np.uint8], bounds: I64, *, threads: int | None = None, report: Any = None
     ) -> F32:
         """Return unit vectors of the consecutive spans ``text[bounds[i]:bounds[i + 1]]`` of UTF-8, float32[n, dim]."""
-        found = self.tokens_of(text, bounds, threads)
-        if len(found.ids) and int(found.ids.max()) >= len(self._rows):
+        return self.encode_tokens(self.tokens_of(text, bounds, threads), threads=threads, report=report)
+
+    def encode_tokens(self, tokens: Tokens, *, threads: int | None = None, report: Any = None) -> F32:
+        """Return unit vectors of n runs of tokens, float32[n, dim]."""
+        known = self.rows.shape[0]
+        if len(tokens.ids) and int(tokens.ids.max()) >= known:
             raise ValueError(
-                f"{self._file} makes token {int(found.ids.max())}, but its table has {len(self._rows)} "
-                "tokens: save the model again"
+                f"{self._file} makes token {int(tokens.ids.max())}, but its table has {known} tokens: save the model "
+                "again"
             )
-        vectors = native.weighted_bags(
-            self.table,
-            self._rows[found.ids],
-            self._weights[found.ids],
-            found.offsets,
-            threads=threads or native.default_threads(),
-        )
+        vectors = self.rows.bags(tokens, threads or native.default_threads())
         if report is not None:
-            report(len(found.ids), len(found.ids))
+            report(len(tokens.ids), len(tokens.ids))
         return vectors
 
 
@@ -127,7 +163,5 @@ def _read(path: Path, remedy: str) -> PieceEncoder:
     for name in ("table", "tokenizer"):
         check(path / facts[name], facts[f"{name}_sha256"], remedy)
     table = static_encoder.read_table(path / facts["table"], facts["tokens"], remedy)
-    name, rows = facts["name"], np.arange(len(table), dtype=np.int32)
-    weights = np.ones(len(table), np.float32)
-    fingerprint = f"{name}:{facts['table_sha256'][:16]}"
-    return PieceEncoder(path / facts["tokenizer"], table.astype(np.int16), rows, weights, name, fingerprint)
+    fingerprint = f"{facts['name']}:{facts['table_sha256'][:16]}"
+    return PieceEncoder(path / facts["tokenizer"], Rows(table), facts["name"], fingerprint)

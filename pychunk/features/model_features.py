@@ -352,12 +352,13 @@ class _Work:
         features, threads, report = self._features, self.request.threads, self._steps.next()
         if encoder.in_engine:
             found = self._engine.embedding_bags(self._tokens_of(encoder), encoder, threads=threads)
-        elif not isinstance(encoder, TransformerEncoder):
-            found = encoder.encode_spans(features.text, features.bounds, report=report)
+        elif not hasattr(encoder, "encode_tokens"):  # a function of the caller's, which reads strings
+            found = encoder.encode_spans(features.text, features.bounds, threads=threads, report=report)
         else:
             tokens = self._tokens_of(encoder)
             found = encoder.encode_tokens(tokens, threads=threads, report=report)
-            self.request = self.request.with_(windowed=self.request.windowed + encoder.windowed(tokens))
+            if isinstance(encoder, TransformerEncoder):
+                self.request = self.request.with_(windowed=self.request.windowed + encoder.windowed(tokens))
         if part == "vectors" and isinstance(features.summaries, Ragged):
             text, offsets = features.summaries
             if encoder.in_engine:

@@ -33,7 +33,7 @@ class SentencePieceTokenizer(Additions):
     """A tokenizer with the pieces of a SentencePiece vocabulary. Several threads may use it at once.
 
     Attributes:
-        vocabulary: The text of each piece by id.
+        pieces: The text, the score and the kind of each piece by id, and the rules.
         name: A name for messages and metadata, such as the file's name.
         fingerprint: The first 16 hexadecimal digits of the SHA-256 of the vocabulary and its options.
     """
@@ -41,7 +41,7 @@ class SentencePieceTokenizer(Additions):
     def __init__(self, pieces: PieceVocabulary, name: str) -> None:
         self.name = name
         self.pieces = pieces
-        self.vocabulary = pieces.pieces
+        self.vocabulary: list[str] = []  # not the WordPiece that the engine reads
         self.tokenizer_options: dict[str, Any] = {}
         self.table: npt.NDArray[np.int8] = np.empty((0, 0), np.int8)
         self.fingerprint = pieces.fingerprint()
@@ -70,12 +70,12 @@ class SentencePieceTokenizer(Additions):
         return native.count_tokens(self, np.frombuffer(text, np.uint8), bounds)
 
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: I64, threads: int = 1) -> Tokens:
-        """Return the tokens of the consecutive spans ``text[bounds[i]:bounds[i + 1]]``."""
-        ids, starts, counts, _ = self._run(text, bounds, "ids", threads)
+        """Return the tokens of the consecutive spans, without the white space at their beginnings and ends."""
+        ids, starts, counts, _ = native.encode_pieces(self._core, text, bounds, "ids", trims=True, threads=threads)
         return Tokens(ids, starts, counts)
 
     def _run(
-        self, text: Any, offsets: I64, fields: Literal["counts", "ids", "byte_spans"], threads: int
+        self, text: Any, offsets: I64, fields: Literal["counts", "byte_spans"], threads: int
     ) -> tuple[npt.NDArray[np.int32], I64, I64, I64 | None]:
         data = text if isinstance(text, np.ndarray) else np.frombuffer(text, np.uint8)
         return native.encode_pieces(self._core, data, offsets, fields, threads=threads)

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
@@ -93,7 +93,7 @@ def test_a_sentence_is_nearest_to_its_translation(language: str) -> None:
 
 def test_the_table_is_small_enough() -> None:
     encoder = vector_encoder("multilingual")
-    assert encoder.table.size <= 28e6
+    assert np.prod(encoder.rows.shape) <= 28e6
     assert 192 <= encoder.dim <= 256
 
 
@@ -119,3 +119,13 @@ def test_methods_cut_by_it(method: str, language: str) -> None:
     ]
     alone = pychunk.segment(text, method, encoder="multilingual", vectors="chunk")
     assert [chunk.text for chunk in alone] == [chunk.text for chunk in chunks if chunk.document_index == 0]
+
+
+@given(st.lists(st.text("ab нк。 中.\n!?", min_size=1, max_size=200), max_size=5), st.sampled_from([4, 12, 512]))
+@settings(deadline=None, max_examples=40)
+def test_the_tokens_of_chunks_are_those_of_their_text(texts: list[str], limit: int) -> None:
+    # The counts of sentences, from the vectors, are added up.
+    chunks = pychunk.segment(texts, "pic", encoder="multilingual", max_tokens=limit, min_tokens=0)
+    counted = pychunk.count_tokens(chunks.texts, FOLDER / "tokenizer.json")
+    assert chunks.table["tokens"].to_pylist() == counted.to_pylist()
+    assert max(counted.to_pylist(), default=0) <= limit

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from pychunk._engine import native
 from pychunk.tokenizers.unigram import SentencePieceTokenizer
 
 #: Texts in which normalizing, white space or unknown characters matter.
@@ -95,7 +96,7 @@ def tokens_of(tokenizer: SentencePieceTokenizer, text: str) -> tuple[list[int], 
     data = np.frombuffer(text.encode(), np.uint8)
     bounds = np.array([0, len(data)], np.int64)
     tokens, spans = tokenizer.encode(data, bounds)
-    assert tokenizer.tokens_of(data, bounds).ids.tolist() == tokens.ids.tolist()
+    assert native.encode_pieces(tokenizer.core, data, bounds, "ids")[0].tolist() == tokens.ids.tolist()
     assert tokenizer.count(data, bounds).tolist() == [len(tokens.ids)]
     return tokens.ids.tolist(), [(int(a), int(b)) for a, b in spans]
 

@@ -94,7 +94,7 @@ def test_a_small_model_is_read(tmp_path: Path) -> None:
     path = tmp_path / "small.model"
     path.write_bytes(SMALL + field(2, field(3, 1) + field(99, b"?")) + field(3, field(4, 1)) + field(77, 5))
     made = load_sentencepiece(path)
-    assert (made.name, made.vocabulary) == ("small.model", ["<unk>", "\u2581", "\u2581ab", "b"])
+    assert (made.name, made.pieces.pieces) == ("small.model", ["<unk>", "\u2581", "\u2581ab", "b"])
     assert tokens_of(made, " ab  b? ") == ([2, 1, 3, 0], [(1, 3), (3, 5), (5, 6), (6, 7)])
 
 

@@ -115,14 +115,23 @@ def test_special_tokens_in_a_text_are_text(trained: dict[str, Any]) -> None:
 def test_tokenizers_of_encoders_have_the_same_attributes(trained: dict[str, Any]) -> None:
     content = {**trained, "normalizer": None, "pre_tokenizer": METASPACE}
     made = unigram_of(content, "folder/tokenizer.json")
-    assert (made.name, made.vocabulary[0], made.table.shape, made.tokenizer_options) == (
+    assert (made.name, made.pieces.pieces[0], made.table.shape, made.tokenizer_options) == (
         "tokenizer.json", "<s>", (0, 0), {},
     )  # fmt: skip
     assert made.fingerprint == unigram_of(content, "other.json").fingerprint
     assert made.fingerprint != unigram_of({**content, "normalizer": PRECOMPILED}, "x").fingerprint
-    text = np.frombuffer(b"one two", np.uint8)
-    bounds = np.array([0, 4, 7], np.int64)
-    assert made.tokens_of(text, bounds).ids.tolist() == made.encode(text, bounds)[0].ids.tolist()
+
+
+@pytest.mark.parametrize("ends", [" ", "\n\n ", "\t\u3000", "\x1c"])
+def test_white_space_at_the_ends_of_a_sentence_makes_no_tokens(trained: dict[str, Any], ends: str) -> None:
+    made = unigram_of({**trained, "normalizer": None, "pre_tokenizer": METASPACE}, "tokenizer.json")
+    sentences = [f"{ends}one two{ends}", ends, "", "three", f"four{ends}"]
+    bounds = np.cumsum([0, *(len(each.encode()) for each in sentences)])
+    found = made.tokens_of(np.frombuffer("".join(sentences).encode(), np.uint8), bounds, 2)
+    expected = [tokens_of(made, each.strip())[0] for each in sentences]
+    assert np.split(found.ids, found.offsets[1:-1])[0].tolist() == expected[0]
+    assert found.ids.tolist() == [i for each in expected for i in each]
+    assert found.counts.tolist() == [len(each) for each in expected]
 
 
 def minimal(**changes: Any) -> dict[str, Any]:

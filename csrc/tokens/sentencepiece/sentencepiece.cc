@@ -69,7 +69,7 @@ bool SentencePiece::divides(std::string_view text, int64_t begin, int64_t end) c
   return stays(character_before(text, begin)) && stays(end);
 }
 
-void SentencePiece::encode(std::string_view text, const int64_t* bounds, size_t n, TokenFields fields,
+void SentencePiece::encode(std::string_view text, const int64_t* bounds, size_t n, SpanEnds ends, TokenFields fields,
                            Values<int32_t>& ids, Values<int64_t>& byte_spans, std::vector<int64_t>& counts) const {
   struct Borrowed {
     Impl& impl;
@@ -80,12 +80,15 @@ void SentencePiece::encode(std::string_view text, const int64_t* bounds, size_t 
   };
   Borrowed borrowed{*impl_, impl_->vocabulary.options.cache ? impl_->take() : nullptr};
   PieceEncoder encoder(impl_->vocabulary, borrowed.cache.get(), fields, ids, byte_spans);
-  for (size_t i = 0; i < n; ++i)
-    counts.push_back(encoder.encode(text, static_cast<size_t>(bounds[i]), static_cast<size_t>(bounds[i + 1])));
+  for (size_t i = 0; i < n; ++i) {
+    Trimmed span{bounds[i], bounds[i + 1]};
+    if (ends == SpanEnds::kTrimmed) span = trim(text, span.begin, span.end);
+    counts.push_back(encoder.encode(text, static_cast<size_t>(span.begin), static_cast<size_t>(span.end)));
+  }
   encoder.finish();
 }
 
-Tokens tokenize(const SentencePiece& tokenizer, std::string_view text, std::span<const int64_t> bounds,
+Tokens tokenize(const SentencePiece& tokenizer, std::string_view text, std::span<const int64_t> bounds, SpanEnds ends,
                 TokenFields fields, int threads) {
   struct Part {
     Values<int32_t> ids;
@@ -102,8 +105,8 @@ Tokens tokenize(const SentencePiece& tokenizer, std::string_view text, std::span
   parallel_for(items, threads, [&](int64_t p) {
     Part& part = parts[static_cast<size_t>(p)];
     const int64_t begin = borders[static_cast<size_t>(p)], end = borders[static_cast<size_t>(p) + 1];
-    tokenizer.encode(text, &bounds[static_cast<size_t>(begin)], static_cast<size_t>(end - begin), fields, part.ids,
-                     part.spans, part.counts);
+    tokenizer.encode(text, &bounds[static_cast<size_t>(begin)], static_cast<size_t>(end - begin), ends, fields,
+                     part.ids, part.spans, part.counts);
   });
   std::vector<int64_t> first{0};
   for (const Part& part : parts) first.push_back(first.back() + static_cast<int64_t>(part.ids.size()));

@@ -37,6 +37,7 @@ struct SentencePieceOptions {
 };
 
 enum class TokenFields { kCounts, kIds, kByteSpans };
+enum class SpanEnds { kWhole, kTrimmed };
 
 class SentencePiece {
  public:
@@ -46,10 +47,11 @@ class SentencePiece {
   ~SentencePiece();
   SentencePiece(SentencePiece&&) noexcept;
 
-  // Tokenizes each of n consecutive spans [bounds[i], bounds[i + 1]) of valid UTF-8 text on its own. It appends the
-  // number of tokens of each span to counts, and what `fields` asks for to ids and byte_spans, [start, end) per token.
-  void encode(std::string_view text, const int64_t* bounds, size_t n, TokenFields fields, Values<int32_t>& ids,
-              Values<int64_t>& byte_spans, std::vector<int64_t>& counts) const;
+  // Tokenizes each of n consecutive spans [bounds[i], bounds[i + 1]) of valid UTF-8 text on its own, whole or without
+  // the white space at its ends. It appends the number of tokens of each span to counts, and what `fields` asks for to
+  // ids and byte_spans, [start, end) per token.
+  void encode(std::string_view text, const int64_t* bounds, size_t n, SpanEnds ends, TokenFields fields,
+              Values<int32_t>& ids, Values<int64_t>& byte_spans, std::vector<int64_t>& counts) const;
 
   int32_t vocabulary_size() const;
 
@@ -65,7 +67,7 @@ class SentencePiece {
 
 // Returns the result of SentencePiece::encode() for all spans, on many threads. It is the same for any number of
 // threads. Without ids, `ids` is empty.
-Tokens tokenize(const SentencePiece& tokenizer, std::string_view text, std::span<const int64_t> bounds,
+Tokens tokenize(const SentencePiece& tokenizer, std::string_view text, std::span<const int64_t> bounds, SpanEnds ends,
                 TokenFields fields, int threads);
 
 }  // namespace pychunk

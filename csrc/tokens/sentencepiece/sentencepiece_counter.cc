@@ -24,7 +24,7 @@ class CountedPieces : public CountedText {
   void encode(int64_t begin, int64_t end, TokenFields fields) {
     const int64_t bounds[] = {begin, end};
     counts_.clear();
-    tokenizer_.encode(text_, bounds, 1, fields, ids_, spans_, counts_);
+    tokenizer_.encode(text_, bounds, 1, SpanEnds::kWhole, fields, ids_, spans_, counts_);
   }
 
   const SentencePiece& tokenizer_;
@@ -45,7 +45,7 @@ class CountedWordsOfPieces : public CountedWords {
     Values<int32_t> ids;
     Values<int64_t> spans;
     counts_.clear();
-    tokenizer_.encode(text_, bounds, n, TokenFields::kCounts, ids, spans, counts_);
+    tokenizer_.encode(text_, bounds, n, SpanEnds::kWhole, TokenFields::kCounts, ids, spans, counts_);
     std::copy(counts_.begin(), counts_.end(), counts);
   }
   bool divides(int64_t begin, int64_t end) const override { return tokenizer_.divides(text_, begin, end); }

@@ -15,15 +15,20 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float32]
 
 
-class TokenTable(Protocol):
+class TableOfRows(Protocol):
+    """A table with a row for each token, int8[t, d]."""
+
+    @property
+    def table(self) -> npt.NDArray[np.int8]: ...
+
+
+class TokenTable(TableOfRows, Protocol):
     """The tokenizer and table of the static encoder, or the tokenizer of another encoder, with an empty table."""
 
     @property
     def vocabulary(self) -> list[str]: ...
     @property
     def tokenizer_options(self) -> dict[str, Any]: ...
-    @property
-    def table(self) -> npt.NDArray[np.int8]: ...
     def tokens_of(self, text: npt.NDArray[np.uint8], bounds: IntArray, threads: int = 1) -> Tokens: ...
 
 
