@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # At run time __getattr__ loads these.
     from .encoders.custom_encoder import Encoder
     from .index.index import Index
     from .index.search.hits import Hit
+    from .inputs.languages import detect_languages
     from .io.markup import parse
     from .levels.hierarchy import Hierarchy
     from .reader import read
@@ -86,6 +87,7 @@ __all__ = [
     "augment",
     "backend",
     "count_tokens",
+    "detect_languages",
     "diff",
     "embed",
     "find_duplicates",
@@ -112,6 +114,7 @@ if not TYPE_CHECKING:  # If a module has __getattr__, a type checker accepts any
             "answer": ".answers",
             "augment": ".augmentation",
             "count_tokens": ".tokenization",
+            "detect_languages": ".inputs.languages",
             "diff": ".chunks.differences",
             "embed": ".embedding",
             "find_duplicates": ".duplicates",

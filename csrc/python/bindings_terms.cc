@@ -10,6 +10,7 @@
 #include "search/sorted_terms.h"
 #include "search/terms.h"
 #include "text/folding.h"
+#include "text/languages.h"
 #include "text/utf8.h"
 
 namespace pychunk {
@@ -129,6 +130,45 @@ class PostingsMaker {
   bool used_ = false;
 };
 
+py::tuple trigram_classes(const Languages& languages, const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+  const Texts rows = texts(text, offsets);
+  Values<int32_t> classes, own;
+  std::vector<int64_t> ends{0};
+  without_gil([&] {
+    check_utf8(text, view(offsets));
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      languages.read(rows[row], own);
+      classes.insert(classes.end(), own.begin(), own.end());
+      ends.push_back(static_cast<int64_t>(classes.size()));
+    }
+    return true;
+  });
+  return py::make_tuple(array(std::move(classes)), array(std::move(ends)));
+}
+
+void bind_languages(py::module_& m) {
+  py::class_<Languages>(m, "Languages", "The languages that texts may be written in; see csrc/text/languages.h.")
+      .def(py::init([](const Array<uint32_t>& letters, const Array<uint32_t>& lower, const Array<uint8_t>& alone,
+                       const Array<uint8_t>& written_in, const Array<int8_t>& weights) {
+             return Languages({view(letters), view(lower), view(alone), view(written_in), matrix(weights, "weights")});
+           }),
+           py::arg("letters").noconvert(), py::arg("lower").noconvert(), py::arg("alone").noconvert(),
+           py::arg("written_in").noconvert(), py::arg("weights").noconvert())
+      .def(
+          "detect",
+          [](const Languages& languages, const Array<uint8_t>& text, const Array<int64_t>& offsets, int threads) {
+            const Texts rows = texts(text, offsets);
+            return array(without_gil([&] {
+              check_utf8(text, view(offsets));
+              return languages.detect(rows, threads);
+            }));
+          },
+          py::arg("text").noconvert(), py::arg("offsets").noconvert(), py::arg("threads"),
+          "Return the number of each text's language, or -1 for a text without letters.")
+      .def("classes", &trigram_classes, py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+           "Return (classes, offsets): the classes of the trigrams that decide each text's language.");
+}
+
 // View the integers of an array as unsigned ones of their width. Negative ones become large ones.
 Numbers numbers(const py::array& array) {
   const char kind = array.dtype().kind();
@@ -218,6 +258,7 @@ class SortedTerms {
 }  // namespace
 
 void bind_terms(py::module_& m) {
+  bind_languages(m);
   m.def("bm25_scores", &bm25_scores_of, py::arg("parts"), py::arg("offsets").noconvert(), py::arg("terms").noconvert(),
         py::arg("weights").noconvert(), py::arg("bounds").noconvert(), py::arg("base").noconvert(),
         py::arg("alive").noconvert() = py::none(), py::arg("threads") = 1,

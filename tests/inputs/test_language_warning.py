@@ -21,7 +21,7 @@ GERMAN = (
     [
         (
             ["The pump stops when the switch on the left is not pressed.", GERMAN],
-            "not English, first in document 1: the",
+            "not English but 'de', first in document 1: the",
         ),
         ([GERMAN[:60]], ""),  # too short to tell
         (["The pump (die Pumpe) of the town has a valve, and it is open. " + GERMAN[:120]], ""),

@@ -12,6 +12,7 @@ from pychunk.training.train_options import add_out, new_parser
 
 from . import (
     compressor_card,
+    languages_card,
     multilingual_card,
     noise_card,
     nsp_card,
@@ -32,6 +33,7 @@ def cards(models: Path) -> dict[Path, str]:
         models / "static.md": static_card.card(read_facts(models / "static.json", REMEDY)),
         models / "compressor.md": compressor_card.card(read_facts(models / "compressor.json", REMEDY)),
         minilm / "compressor.md": compressor_card.card(read_facts(minilm / "compressor.json", REMEDY)),
+        models / "languages.md": languages_card.card(read_facts(models / "languages.json", REMEDY)),
         models / "nsp_static.md": nsp_static_card.card(read_facts(models / "nsp_static.json", REMEDY)),
         models / "noise.md": noise_card.card(read_facts(models / "noise.json", REMEDY)),
         models / "planner.md": planner_card.card(read_facts(models / "planner.json", REMEDY)),
