@@ -29,7 +29,7 @@ from pychunk.training.teacher import Teacher, import_torch
 from pychunk.training.token_bags import Bags
 from pychunk.training.train_options import add_out, add_plan, command, names, new_parser, plan_from
 
-from .multilingual_texts import SOURCES
+from .texts import GENERAL, SOURCES
 
 logger = logging.getLogger(__name__)
 
@@ -87,8 +87,10 @@ def gather(folder: Path, share: int, words: int, seed: int) -> Texts:
         left = share if language in LANGUAGES else share // 10
         kept = measured = 0
         taken: dict[str, int] = dict.fromkeys(sources, 0)
+        # General text counts four times as much as manuals of software.
+        weight = {name: 4 if name in GENERAL else 1 for name in sources}
         while left > 0 and any(sources.values()):
-            source = min((name for name in sources if sources[name]), key=lambda name: taken[name])
+            source = min((name for name in sources if sources[name]), key=lambda name: taken[name] / weight[name])
             sentences = sources[source].pop()[: max(1, left)]
             found = np.array([row(language, text) for text in sentences])
             taken[source] += len(found)
@@ -271,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     made = new_parser("python -m training.multilingual", __doc__)
     add = made.add_argument
-    add("--texts", type=Path, required=True, help="folder that training.multilingual_texts wrote")
+    add("--texts", type=Path, required=True, help="folder that training.multilingual.texts wrote")
     add("--teacher", required=True, metavar="DIR", help="folder of multilingual-e5-small, which `training.e5` writes")
     add("--cache", type=Path, required=True, metavar="DIR", help="folder of teacher vectors, kept between runs")
     add("--share", type=int, default=12_000, help="sentences of a language, and twice its pairs (default: %(default)s)")

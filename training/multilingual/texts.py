@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow.parquet as pq
+
 import pychunk
 
 #: What the command reads, by the name in its output: how to get it, and its licence.
@@ -35,8 +37,15 @@ SOURCES = {
     "freedict": ("dict-freedict-* of Debian", "GPL-2+ or CC-BY-SA-3.0"),
     "quran": ("github.com/risan/quran-json", "CC-BY-SA-4.0"),
     "leipzig": ("github.com/pemistahl/lingua-py: sentences of the Leipzig Corpora Collection", "CC-BY-4.0"),
-    "treebanks": ("github.com/UniversalDependencies: sentences alone", "CC-BY-SA-3.0 or 4.0; no others are read"),
+    "treebanks": ("github.com/UniversalDependencies: sentences alone", "CC-BY or CC-BY-SA; no others are read"),
+    "voice": ("github.com/mozilla/voice-web: sentences to be read aloud, without wiki.*", "CC0-1.0"),
+    "wikipedia": ("English Wikipedia; wiki.* of github.com/mozilla/voice-web", "CC-BY-SA-3.0 or 4.0"),
+    "thaigov": ("github.com/PyThaiNLP/thaigov-v2-corpus: news", "public domain"),
+    "wisesight": ("github.com/PyThaiNLP/wisesight-sentiment: messages", "CC0-1.0"),
+    "koziev": ("github.com/Koziev/NLP_Datasets: Russian sentences", "CC0-1.0"),
 }
+#: Sources of general text; the others are manuals of software, and words.
+GENERAL = {"voice", "wikipedia", "treebanks", "leipzig", "thaigov", "wisesight", "koziev"}
 #: Longer texts are no sentences.
 LONGEST = 600
 #: The most pages of one language's manual that are read.
@@ -197,47 +206,10 @@ def freedict(deb: Path, into: Texts) -> None:
                 into.pair(ISO3[second if first == "eng" else first], *pair)
 
 
-def repository(path: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a git directory's newest commit whose names match a pattern."""
-    git = ["git", "-C", str(path)]
-    names = subprocess.run([*git, "ls-tree", "-r", "--name-only", "HEAD"], capture_output=True, check=True, text=True)
-    for name in names.stdout.splitlines():
-        if re.search(pattern, name):
-            done = subprocess.run([*git, "show", f"HEAD:{name}"], capture_output=True, check=False)
-            if done.returncode == 0:
-                yield name, done.stdout
-
-
-def other(mirrors: Path, into: Texts) -> None:
-    """Read the repositories."""
-    for folder in sorted(mirrors.glob("*")):
-        path = folder / "repo"
-        if folder.name.endswith("quran-json"):
-            verses = {}
-            for name, content in repository(path, r"^data/editions/[a-z]{2}\.json$"):
-                chapters = json.loads(content)
-                chapters = list(chapters.values()) if isinstance(chapters, dict) else chapters
-                verses[Path(name).stem] = [
-                    [verse["text"] for verse in (chapter["verses"] if isinstance(chapter, dict) else chapter)]
-                    for chapter in chapters
-                ]
-            for language, own in verses.items():
-                for at, chapter in enumerate(own):
-                    into.add("quran", language, chapter)
-                    for text, english in zip(chapter, verses["en"][at], strict=False) if language != "en" else ():
-                        into.pair(language, text, english)
-        elif folder.name.endswith("lingua-py"):
-            for name, content in repository(path, r"^language-testdata/sentences/"):
-                for line in content.decode().splitlines():
-                    into.add("leipzig", Path(name).stem, [line])
-        elif "+UD_" in folder.name:
-            about = b"".join(text for _, text in repository(path, r"^README\.(md|txt)$"))
-            if re.search(rb"^License:.*\bNC\b", about, re.M):  # not for commercial use
-                continue
-            for name, content in repository(path, r"^[a-z]{2}_\w+-ud-\w+\.conllu$"):
-                lines = re.findall(r"^# text = (.*)$", content.decode(), re.M)
-                for start in range(0, min(len(lines), 12_000), 40):
-                    into.add("treebanks", Path(name).name[:2], lines[start : start + 40])
+def articles(file: Path, into: Texts) -> None:
+    """Read the first 4,000 articles of a Parquet file."""
+    for text in pq.read_table(file, columns=["text"])["text"].slice(0, 4000).to_pylist():
+        into.add("wikipedia", "en", text.split("\n"))
 
 
 def sentences(documents: Iterable[tuple[str, str, list[str]]]) -> Iterator[dict[str, object]]:
@@ -265,6 +237,7 @@ def main() -> int:
     parser.add_argument("--debs", type=Path, help="folder of .deb files")
     parser.add_argument("--lists", type=Path, help="folder of apt's lists")
     parser.add_argument("--repositories", type=Path, help="folder of folders OWNER+NAME with a git directory repo")
+    parser.add_argument("--articles", type=Path, help="Parquet file of English articles, with a column text")
     parser.add_argument("--out", type=Path, required=True, help="folder for documents.jsonl and pairs.jsonl")
     options = parser.parse_args()
     texts = Texts()
@@ -289,7 +262,11 @@ def main() -> int:
         elif name.startswith("dict-freedict-"):
             freedict(deb, texts)
     if options.repositories:
-        other(options.repositories, texts)
+        from .repositories import read_all
+
+        read_all(options.repositories, texts)
+    if options.articles:
+        articles(options.articles, texts)
     options.out.mkdir(parents=True, exist_ok=True)
     with (options.out / "documents.jsonl").open("w", encoding="utf-8") as stream:
         for document in sentences(texts.documents):

@@ -1,0 +1,1 @@
+"""The training of the multilingual table: its text, and the fit."""
