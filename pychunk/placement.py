@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from .encoders.runtime.placement import ModelPlacement
@@ -30,6 +31,8 @@ class Placement:
             Mixed is fp16, but fp32 for sentences for which the errors of fp16 could change a cut. ``"int8"``: products
             of bytes, computed on the CPU by pychunk itself, if the model is a BERT. ``"auto"``: mixed on a GPU, else
             fp32.
+        cache: A folder in which the vectors and scores of transformers stay, so that no run or process computes them
+            again. A file for each model, runtime and precision has 4 GB at most; then the oldest are dropped.
 
     Raises:
         ValueError: A value is out of range. The names are checked later, when a call opens the device.
@@ -45,6 +48,7 @@ class Placement:
     threads: int | None = None
     runtime: Runtime = "auto"
     precision: Precision = "auto"
+    cache: str | Path | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None:
@@ -76,7 +80,7 @@ class Placement:
         Raises:
             ValueError: A name is unknown, or there is no such device; the message names the choices.
         """
-        return ModelPlacement.of(self.runtime, self.device, self.precision)
+        return ModelPlacement.of(self.runtime, self.device, self.precision, str(self.cache or ""))
 
 
 #: The types of the argument ``placement`` of calls.

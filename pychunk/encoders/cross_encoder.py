@@ -47,6 +47,8 @@ class PairScorer(ExportedModel):
                 f"{self.path / self.facts.model} has no logits [pairs, classes], but an output of "
                 f"{self.session.rank} dimensions; export the model again, with a head for {task}"
             )
+        self._classes = self.session.dim or 2
+        self._kept = self.kept(self._classes)
 
     @property
     def threshold(self) -> float | None:
@@ -62,17 +64,24 @@ class PairScorer(ExportedModel):
         Span j is ``text[bounds[j]:bounds[j + 1]]``, and is tokenized once, however many pairs contain it. Options are
         ``threads``, ``report`` (a function of the tokens done and the total) and ``batch_tokens``.
         """
-        parts: list[tuple[I64, npt.NDArray[Any]]] = []
-        self._each(
-            self.tokens_of(text, bounds, options.get("threads")),
-            first,
-            second,
-            lambda logits, chosen, _: parts.append((chosen, logits)),
-            **options,
+        return self._logits(self.tokens_of(text, bounds, options.get("threads")), first, second, **options)
+
+    def _logits(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
+        """Return the logits of pairs of tokenized sentences, those that are kept or else computed."""
+        if self._kept is None:
+            return self._computed(found, first, second, **options)
+        return self._kept.outputs(
+            self._kept.keys(found, self.template.prefix, first, second),
+            lambda rows: self._computed(found, first[rows], second[rows], **options),
         )
-        out = np.zeros((len(first), self.session.dim or 2), np.float32)
-        for chosen, logits in parts:
+
+    def _computed(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
+        out = np.zeros((len(first), self._classes), np.float32)
+
+        def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
             out[chosen] = logits
+
+        self._each(found, first, second, take, **options)
         return out
 
     def _each(self, found: Tokens, first: I64, second: I64, sink: Sink, **options: Any) -> None:
@@ -104,11 +113,8 @@ class PairScorer(ExportedModel):
     def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
         """Return the probabilities of :meth:`probabilities` for sentences that are already tokenized."""
         out = np.zeros(len(first), np.float32)
-
-        def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
-            native.class_probability(logits, chosen, self.facts.positive, out)
-
-        self._each(found, first, second, take, **options)
+        logits = self._logits(found, np.asarray(first), np.asarray(second), **options)
+        native.class_probability(logits, np.arange(len(out)), self.facts.positive, out)
         return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,18 @@ import numpy.typing as npt
 from .._engine import native
 from .._engine.data.models import Template
 from .._engine.data.tokens import Tokens
+from .._util.lazy_imports import LazyModule
 from .files import model_dir
 from .runtime.cpu_batches import Report, Sink, run_batches
 from .runtime.device_batches import DeviceSink, Streams, run_device_batches
 from .runtime.device_sessions import DeviceSession, open_device_session
 from .runtime.placement import ModelPlacement
 from .runtime.sessions import Session, open_session
+
+if TYPE_CHECKING:
+    from .output_cache import OutputCache
+
+output_cache = LazyModule("pychunk.encoders.output_cache")
 
 I64 = npt.NDArray[np.int64]
 
@@ -63,6 +69,16 @@ class ExportedModel:
         else:
             self.session = open_device_session(model, self.placement, output)
             self._lanes = Streams(self.placement.device)
+
+    def kept(self, width: int) -> OutputCache | None:
+        """Return the folder's file of the model's outputs with ``width`` numbers; None if no folder is named."""
+        if not self.placement.cache:
+            return None
+        # ONNX Runtime and torch choose products by the instruction set, which may differ in the last bits.
+        machine = "" if self.placement.precision == "int8" else " ".join(native.available_isas())
+        depends = f"{self.fingerprint} {self.facts.pooling} {self.running} {machine}"
+        found: OutputCache = output_cache.OutputCache(Path(self.placement.cache), depends, width)
+        return found
 
     @property
     def name(self) -> str:

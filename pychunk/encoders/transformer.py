@@ -47,6 +47,7 @@ class TransformerEncoder(ExportedModel):
                 f"{self.path / self.facts.model}: pooling {self.facts.pooling!r} needs an output of {wanted} "
                 f"dimensions; got {self.session.rank}: export the model again"
             )
+        self._kept = self.kept(self.facts.dim)
 
     @property
     def dim(self) -> int:
@@ -101,6 +102,16 @@ class TransformerEncoder(ExportedModel):
         if self.placement.device is not None:
             vectors = self.encode_tokens_on_device(found, **options)
             return np.asarray(_device.to_host(vectors, self.placement.device), np.float32)
+        if self._kept is not None:
+            rows, all_ids = np.arange(len(found.counts)), len(found.ids)
+            return self._kept.outputs(
+                self._kept.keys(found, self.template.prefix, rows),
+                lambda missing: self._encode_tokens(_beginnings(found, missing, all_ids), **options),
+            )
+        return self._encode_tokens(found, **options)
+
+    def _encode_tokens(self, found: Tokens, **options: Any) -> F32:
+        """Return the vectors of sentences without windows, computed on the CPU."""
         out = np.zeros((len(found.counts), self.dim), np.float32)
         pooled, unit = self.facts.pooling == "none", self.facts.normalize
 

@@ -71,7 +71,10 @@ REPLACEMENTS: dict[str, str] = {
     "keep": "pass metadata_columns= with the columns that every chunk repeats",
     "atoms": "pass keep_together=",
     "wrap": "pass unwrap_lines=",
-    **{name: f"pass placement=pychunk.Placement({name}=...)" for name in ("device", "threads", "runtime", "precision")},
+    **{
+        name: f"pass placement=pychunk.Placement({name}=...)"
+        for name in ("device", "threads", "runtime", "precision", "cache")
+    },
     "vector_encoder": "pass vectors=pychunk.Vectors('chunk', ...) with the encoder of the vectors",
     "levels": "call pychunk.segment_levels(batch, [...])",
     "pooling": "call pychunk.segment_levels(batch, [...], pooling=...)",

@@ -96,7 +96,13 @@ def test_every_option_of_a_segmenter_can_be_said() -> None:
     }
     own = {"on_error", "options"}  # on_error: each command's
     assert set(inspect.signature(Segmenter).parameters) - flags == own
-    values: dict[str, Any] = {"device": "cuda:1", "threads": 2, "runtime": "torch", "precision": "bf16"}
+    values: dict[str, Any] = {
+        "device": "cuda:1",
+        "threads": 2,
+        "runtime": "torch",
+        "precision": "bf16",
+        "cache": "kept",
+    }
     assert {each.name for each in dataclasses.fields(pychunk.Placement)} == set(values)
     said = ",".join(f"{name}={value}" for name, value in values.items())
     assert SegmentOptions(placement=said).options()["placement"] == pychunk.Placement(**values)

@@ -106,8 +106,8 @@ class SegmentOptions:
         typer.Option(
             metavar="DEVICE|OPTION=VALUE,...",
             help="A device, such as cuda:1, or options: device, threads, runtime (onnxruntime, openvino, torch), "
-            "precision (int8, or of torch fp32, fp16, bf16, mixed). Example: device=cuda,precision=fp32. "
-            "Default: all CPUs.",
+            "precision (int8, or of torch fp32, fp16, bf16, mixed), cache (a folder that keeps vectors). "
+            "Example: device=cuda,precision=fp32. Default: all CPUs.",
         ),
     ] = None
 
@@ -125,9 +125,9 @@ class SegmentOptions:
             name, is_pair, value = part.partition("=")
             if not is_pair:
                 name, value = "device", part
-            if name not in ("device", "threads", "runtime", "precision"):
+            if name not in ("device", "threads", "runtime", "precision", "cache"):
                 raise ValueError(
-                    f"--placement has no option {name!r}; its options are device, threads, runtime and precision"
+                    f"--placement has no option {name!r}; its options are device, threads, runtime, precision and cache"
                 )
             if name in found:
                 raise ValueError(f"--placement names {name} twice: {found[name]} and {value}; name it once")

@@ -17,15 +17,19 @@ PRECISIONS = ("auto", "fp32", "fp16", "bf16", "mixed", "int8")
 class ModelPlacement:
     """A runtime on a device.
 
-    ``device`` None is the CPU. An empty ``precision`` means the precision of the stored model.
+    ``device`` None is the CPU. An empty ``precision`` means the precision of the stored model. ``cache`` is the folder
+    that keeps outputs; none if it is empty.
     """
 
     runtime: str = "onnxruntime"
     device: Device | None = None
     precision: str = ""
+    cache: str = ""
 
     @staticmethod
-    def of(runtime: str | ModelPlacement = "auto", device: str = "auto", precision: str = "auto") -> ModelPlacement:
+    def of(
+        runtime: str | ModelPlacement = "auto", device: str = "auto", precision: str = "auto", cache: str = ""
+    ) -> ModelPlacement:
         """Check a placement and replace "auto" by a choice.
 
         The default device is the CPU. "auto" is ONNX Runtime on the CPU. On a GPU it is torch with precision "mixed",
@@ -41,6 +45,8 @@ class ModelPlacement:
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r:.80}")
         on_gpu = None if device in ("auto", "cpu") else open_device(device)
+        if cache and on_gpu is not None:
+            raise ValueError(f"cache={cache!r:.80} keeps what the CPU computes; got device={device!r}: leave one out")
         if precision == "int8":
             if on_gpu is not None or runtime != "auto":
                 given = f"device={device!r}" if on_gpu is not None else f"runtime={runtime!r}"
@@ -48,7 +54,7 @@ class ModelPlacement:
                     f"precision='int8' is computed on the CPU by pychunk itself; got {given}: leave it out, or choose "
                     "another precision"
                 )
-            return ModelPlacement("pychunk", None, precision)
+            return ModelPlacement("pychunk", None, precision, cache)
         if runtime == "auto":
             torch = on_gpu is not None and importlib.util.find_spec("torch") is not None
             runtime = "torch" if torch else "onnxruntime"
@@ -66,7 +72,7 @@ class ModelPlacement:
             )
         if precision == "mixed" and on_gpu is None:
             raise ValueError("precision='mixed' is for a GPU; on the CPU pass fp32")
-        return ModelPlacement(runtime, on_gpu, precision)
+        return ModelPlacement(runtime, on_gpu, precision, cache)
 
     @property
     def in_doubt(self) -> ModelPlacement | None:
