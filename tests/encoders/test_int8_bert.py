@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from instruction_sets import printed_by_each
@@ -126,6 +127,29 @@ for width in (1, 16, 40, 131, 257):
     printed = printed_by_each(code)
     assert len(printed) == 1
     assert len(printed.pop().split()) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", amounts(500, 10_000))
+def test_random_sentences_have_the_same_bits_in_any_batch_and_on_any_cpu(tiny_encoder: Path, count: int) -> None:
+    code = f"""
+import hashlib, random
+from pathlib import Path
+import numpy as np
+from pychunk.encoders.runtime.placement import ModelPlacement
+from pychunk.encoders.transformer import TransformerEncoder
+draw = random.Random(5)
+pools = ["abcdefgh ", "ab cd,.?! ", "".join(map(chr, range(32, 0x250))), "жцяабв 中文語 あいう \U0001f600"]
+texts = ["".join(draw.choices(draw.choice(pools), k=draw.randint(0, 200))) for _ in range({count})]
+encoder = TransformerEncoder(Path({str(tiny_encoder)!r}), runtime=ModelPlacement.of(precision="int8"))
+together = encoder.encode(texts, threads=2)
+alone = np.concatenate([encoder.encode([text], threads=1) for text in texts])
+order = draw.sample(range(len(texts)), len(texts))
+shuffled = encoder.encode([texts[at] for at in order], threads=3, batch_tokens=512)
+assert together.tobytes() == alone.tobytes() and shuffled.tobytes() == together[order].tobytes()
+print(hashlib.sha256(together.tobytes()).hexdigest())
+"""
+    assert len(printed_by_each(code)) == 1
 
 
 def test_outliers_in_a_channel_leave_the_others_exact_enough(tmp_path: Path) -> None:
