@@ -31,8 +31,9 @@ class Placement:
             Mixed is fp16, but fp32 for sentences for which the errors of fp16 could change a cut. ``"int8"``: products
             of bytes, computed on the CPU by pychunk itself, if the model is a BERT. ``"auto"``: mixed on a GPU, else
             fp32.
-        cache: A folder in which the vectors and scores of transformers stay, so that no run or process computes them
-            again. A file for each model, runtime and precision has 4 GB at most; then the oldest are dropped.
+        cache: A folder in which the vectors and scores of transformers stay, so that later runs and other processes
+            need not compute them again. A file for each model, runtime and precision grows to some 4 GB; then the
+            oldest are dropped. Vectors of late chunking are not kept.
 
     Raises:
         ValueError: A value is out of range. The names are checked later, when a call opens the device.
@@ -53,6 +54,10 @@ class Placement:
     def __post_init__(self) -> None:
         if self.threads is not None:
             check_whole("threads", self.threads, least=1, most=1024)
+        if self.cache is not None:
+            if not isinstance(self.cache, (str, Path)) or not str(self.cache).strip():
+                raise ValueError(f"cache must be the path of a folder; got {self.cache!r:.80}")
+            object.__setattr__(self, "cache", Path(self.cache).expanduser().absolute())
 
     @staticmethod
     def of(value: Placement | str | None) -> Placement:

@@ -326,7 +326,7 @@ std::span<const int64_t> Document::token_counts() {
 CountedText& Document::counted() {
   if (!counted_) {
     counted_ = inputs_->counter->read(text_);
-    if (inputs_->token_counts.size() > 0) {
+    if (inputs_->exact_counts && inputs_->token_counts.size() > 0) {
       std::vector<int64_t> bounds(starts().begin(), starts().end());
       bounds.push_back(static_cast<int64_t>(text_.size()));
       counted_->know(bounds.data(), bounds.size() - 1, inputs_->token_counts[row_].data());

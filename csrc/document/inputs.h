@@ -61,6 +61,7 @@ struct Inputs {
   Ragged<int64_t> sentences;     // the first bytes of sentences; without them the engine splits
   Ragged<uint8_t> flags;         // their SentenceFlags; without them the engine infers them from white space if it can
   Ragged<int64_t> token_counts;  // of each sentence, as budgets count them
+  bool exact_counts = false;     // the counter, or else the tokenizer, made token_counts
   // The token ids, from the table's tokenizer, of the sentences that token_counts describes. The sentence whose count
   // is token_counts.values[i] has the ids [token_offsets[i], token_offsets[i + 1]).
   std::span<const int32_t> token_ids;

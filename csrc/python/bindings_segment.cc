@@ -270,6 +270,7 @@ class Arguments {
     ragged(features_, "sentences", "sentence_spans", in_.sentences);
     ragged(features_, "flags", "flags", in_.flags);
     ragged(features_, "token_counts", "token_counts", in_.token_counts);
+    in_.exact_counts = attribute_of(features_, "exact_counts").cast<bool>();
     ragged(features_, "pair_scores", "pair_scores", in_.pair_scores);
     ragged(features_, "page_starts", "page_starts", in_.page_starts);
     ragged(features_, "lower_limits", "lower_limits", in_.lower_limits);

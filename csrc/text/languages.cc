@@ -33,8 +33,8 @@ Languages::Languages(const LanguageTables& t)
       languages_(static_cast<size_t>(t.weights.cols)),
       width_((languages_ + kColumns - 1) / kColumns * kColumns),
       bits_(std::bit_width(static_cast<uint64_t>(t.weights.rows)) - 1) {
-  PYCHUNK_CHECK(bits_ > 0 && bits_ < 32 && t.weights.rows == int64_t{1} << bits_,
-                "weights must have a power of 2 of rows, got ", t.weights.rows);
+  PYCHUNK_CHECK(bits_ > 0 && bits_ < 26 && t.weights.rows == int64_t{1} << bits_,
+                "weights must have a power of 2 of rows, at most 1 << 25, got ", t.weights.rows);
   PYCHUNK_CHECK(languages_ > 0 && written_in_.size() % languages_ == 0 && written_in_.size() / languages_ < kScripts,
                 "written_in must have a row of ", languages_, " languages for each of under 64 scripts, got ",
                 written_in_.size(), " numbers");

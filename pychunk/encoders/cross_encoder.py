@@ -47,8 +47,7 @@ class PairScorer(ExportedModel):
                 f"{self.path / self.facts.model} has no logits [pairs, classes], but an output of "
                 f"{self.session.rank} dimensions; export the model again, with a head for {task}"
             )
-        self._classes = self.session.dim or 2
-        self._kept = self.kept(self._classes)
+        self._kept = self.kept(self.session.dim or 0)
 
     @property
     def threshold(self) -> float | None:
@@ -72,11 +71,12 @@ class PairScorer(ExportedModel):
             return self._computed(found, first, second, **options)
         return self._kept.outputs(
             self._kept.keys(found, self.template.prefix, first, second),
-            lambda rows: self._computed(found, first[rows], second[rows], **options),
+            lambda rows, report: self._computed(found, first[rows], second[rows], **{**options, "report": report}),
+            options.get("report"),
         )
 
     def _computed(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
-        out = np.zeros((len(first), self._classes), np.float32)
+        out = np.zeros((len(first), self.session.dim or 2), np.float32)
 
         def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
             out[chosen] = logits
@@ -113,8 +113,15 @@ class PairScorer(ExportedModel):
     def of_tokens(self, found: Tokens, first: I64, second: I64, **options: Any) -> F32:
         """Return the probabilities of :meth:`probabilities` for sentences that are already tokenized."""
         out = np.zeros(len(first), np.float32)
-        logits = self._logits(found, np.asarray(first), np.asarray(second), **options)
-        native.class_probability(logits, np.arange(len(out)), self.facts.positive, out)
+        if self._kept is not None:
+            logits = self._logits(found, first, second, **options)
+            native.class_probability(logits, np.arange(len(out)), self.facts.positive, out)
+            return out
+
+        def take(logits: npt.NDArray[Any], chosen: I64, _: I64) -> None:
+            native.class_probability(logits, chosen, self.facts.positive, out)
+
+        self._each(found, first, second, take, **options)
         return out
 
 

@@ -71,12 +71,21 @@ class ExportedModel:
             self._lanes = Streams(self.placement.device)
 
     def kept(self, width: int) -> OutputCache | None:
-        """Return the folder's file of the model's outputs with ``width`` numbers; None if no folder is named."""
+        """Return the folder's file of the model's outputs with ``width`` numbers; None if no folder is named.
+
+        Raises:
+            ValueError: The width is 0, because the graph does not say it.
+        """
         if not self.placement.cache:
             return None
+        if not width:
+            raise ValueError(
+                f"{self.path / self.facts.model} does not say how many classes it has, which cache= needs: export the "
+                "model again, or leave cache out"
+            )
         # ONNX Runtime and torch choose products by the instruction set, which may differ in the last bits.
         machine = "" if self.placement.precision == "int8" else " ".join(native.available_isas())
-        depends = f"{self.fingerprint} {self.facts.pooling} {self.running} {machine}"
+        depends = f"{self.facts!r} {self.fingerprint} {self.running} {native.version} {machine}"
         found: OutputCache = output_cache.OutputCache(Path(self.placement.cache), depends, width)
         return found
 

@@ -6,7 +6,8 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,39 +18,52 @@ from ..telemetry import logger
 
 F32 = npt.NDArray[np.float32]
 I64 = npt.NDArray[np.int64]
+Report = Callable[[int, int], None]
 
-#: The most bytes of a model's file. If it is larger, the oldest quarter of its rows is deleted.
+#: The bytes of a model's file above which its oldest quarter is deleted.
 MOST_BYTES = 4 << 30
+#: The rows that are computed, and then stored, at once. An interrupt loses no others.
+_ROWS = 8192
 #: The keys of one query; SQLite takes at most 32,766 values.
-_AT_ONCE = 1000
+_KEYS = 1000
 #: The seconds that a process waits while another one writes.
 _WAIT = 60
 
+# Threads take turns. A process that forks waits, because a child must not inherit an open file of SQLite.
+_turn = threading.Lock()
+os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
+
 
 class OutputCache:
-    """The outputs of one model, in a file that runs and processes share.
+    """The outputs of one model, in a file of SQLite that runs and processes share.
+
+    If another process locks the file for a minute, or the disk is full, a warning says so once. Outputs are then
+    computed but not kept.
 
     Args:
         folder: The folder of the file, which is made if it is missing.
         model: What the outputs depend on, in addition to their keys: the model, its runtime and its precision.
         width: The numbers of an output.
-        most: The most bytes of the file.
+        most: The bytes of the file above which its oldest quarter is deleted.
 
     Raises:
-        ValueError: The folder cannot be made, or the file is damaged.
+        ValueError: The folder cannot be made or written, or the file is damaged.
     """
 
     def __init__(self, folder: Path, model: str, width: int, most: int = MOST_BYTES) -> None:
         self.path = folder / f"{hashlib.blake2b(model.encode(), digest_size=10).hexdigest()}.sqlite"
         self.width, self.most = width, most
         self._told = False
-        #: The connection of each process, as none must be used after a fork, with the lock of its threads.
-        self._connections: dict[int, tuple[threading.Lock, sqlite3.Connection]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            with self._open() as own:
+                own.execute("CREATE TABLE IF NOT EXISTS outputs (row INTEGER PRIMARY KEY, key BLOB UNIQUE, value BLOB)")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                told = f"cache={str(folder)!r:.200} cannot be written ({error}): name another folder"
+                raise ValueError(told) from None
         except OSError as error:
             raise ValueError(f"cache={str(folder)!r:.200} must be a folder: {error.strerror or error}") from None
-        self._read([])
 
     @staticmethod
     def keys(found: Tokens, head: Sequence[int], *parts: I64) -> list[bytes]:
@@ -60,10 +74,10 @@ class OutputCache:
             head: The tokens before each row, such as those of a prompt.
             parts: The numbers of the sentences.
         """
-        first = hashlib.blake2b(np.array(head, np.int64).tobytes(), digest_size=16)
+        first = hashlib.blake2b(np.array([len(head), *head], np.int64).tobytes(), digest_size=16)
         ids, offsets = found.ids.astype(np.int32).tobytes(), (found.offsets * 4).tolist()
         keys = []
-        for rows in zip(*(part.tolist() for part in parts), strict=True):
+        for rows in zip(*(np.asarray(part).tolist() for part in parts), strict=True):
             key = first.copy()
             for row in rows:
                 text = ids[offsets[row] : offsets[row + 1]]
@@ -71,64 +85,91 @@ class OutputCache:
             keys.append(key.digest())
         return keys
 
-    def outputs(self, keys: Sequence[bytes], compute: Callable[[I64], F32]) -> F32:
-        """Return the output of each key, float32[n, width]. ``compute`` returns those of the rows that are missing.
+    def outputs(
+        self, keys: Sequence[bytes], compute: Callable[[I64, Report | None], F32], report: Report | None = None
+    ) -> F32:
+        """Return the output of each key, float32[n, width].
 
-        Rows with equal keys are computed once.
+        Args:
+            keys: The keys. Rows with equal keys are computed once.
+            compute: A function that returns the outputs of some rows, and reports how many of their tokens are done.
+            report: A function of the part that is done and the whole.
+
+        Raises:
+            ValueError: The file is damaged.
         """
         known = self._read(list(dict.fromkeys(keys)))
         missing = {key: row for row, key in reversed(list(enumerate(keys))) if key not in known}
-        if missing:
-            order = sorted(missing.items(), key=lambda item: item[1])
-            new = np.ascontiguousarray(compute(np.array([row for _, row in order], np.int64)), np.float32)
-            values = {key: row.tobytes() for (key, _), row in zip(order, new, strict=True)}
+        order = sorted(missing, key=missing.__getitem__)
+        parts = [order[start : start + _ROWS] for start in range(0, len(order), _ROWS)]
+        for at, part in enumerate(parts):
+            rows = np.array([missing[key] for key in part], np.int64)
+            new = np.ascontiguousarray(compute(rows, _share(report, at, len(parts))), np.float32)
+            values = {key: row.tobytes() for key, row in zip(part, new, strict=True)}
             self._write(values)
             known |= values
+        if report is not None and not parts:
+            report(1, 1)
         joined = bytearray().join([known[key] for key in keys])
         return np.frombuffer(joined, np.float32).reshape(len(keys), self.width)
 
-    def _own(self) -> tuple[threading.Lock, sqlite3.Connection]:
-        own = self._connections.get(os.getpid())
-        if own is None:
-            made = sqlite3.connect(self.path, timeout=_WAIT, check_same_thread=False)
-            made.execute("CREATE TABLE IF NOT EXISTS outputs (row INTEGER PRIMARY KEY, key BLOB UNIQUE, value BLOB)")
-            own = self._connections.setdefault(os.getpid(), (threading.Lock(), made))
-        return own
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with _turn:
+            own = sqlite3.connect(self.path, timeout=_WAIT)
+            try:
+                with own:  # a transaction
+                    yield own
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError as error:
+                raise ValueError(f"{self.path} is damaged ({error}): delete it, or name another folder") from None
+            finally:
+                own.close()
 
     def _read(self, keys: list[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}
         try:
-            lock, own = self._own()
-            with lock:
-                for start in range(0, len(keys), _AT_ONCE):
-                    part = keys[start : start + _AT_ONCE]
+            with self._open() as own:
+                for start in range(0, len(keys), _KEYS):
+                    part = keys[start : start + _KEYS]
                     marks = ",".join("?" * len(part))
                     found.update(own.execute(f"SELECT key, value FROM outputs WHERE key IN ({marks})", part))
-        except sqlite3.Error as error:
-            raise ValueError(f"{self.path} cannot be read ({error}): delete it, or name another folder") from None
+        except sqlite3.OperationalError as error:
+            self._warn("read", error)
         wrong = next((value for value in found.values() if len(value) != 4 * self.width), None)
         if wrong is not None:
             raise ValueError(
-                f"{self.path} is damaged (a row has {len(wrong)} bytes and not {4 * self.width}): delete it"
+                f"{self.path} is damaged (a row has {len(wrong)} bytes and not {4 * self.width}): delete it, or name "
+                "another folder"
             )
         return found
 
     def _write(self, values: dict[bytes, bytes]) -> None:
-        """Store outputs. If the disk is full or read-only, a warning says so once, and nothing is stored."""
         try:
-            lock, own = self._own()
-            with lock, own:
+            with self._open() as own:
                 own.executemany("INSERT OR IGNORE INTO outputs (key, value) VALUES (?, ?)", values.items())
                 self._drop_oldest(own)
-        except sqlite3.Error as error:
-            if not self._told:
-                self._told = True
-                logger.warning("%s cannot be written (%s): the next run computes again", self.path, error)
+        except sqlite3.OperationalError as error:
+            self._warn("written", error)
 
     def _drop_oldest(self, own: sqlite3.Connection) -> None:
         size, pages, free = (
             int(own.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_size", "page_count", "freelist_count")
         )
         if size * (pages - free) > self.most:
-            rows = own.execute("SELECT MIN(row), MAX(row) FROM outputs").fetchone()
-            own.execute("DELETE FROM outputs WHERE row <= ?", (rows[0] + (rows[1] - rows[0]) // 4,))
+            first, last = own.execute("SELECT MIN(row), MAX(row) FROM outputs").fetchone()
+            own.execute("DELETE FROM outputs WHERE row <= ?", (first + (last - first) // 4,))
+
+    def _warn(self, done: str, error: sqlite3.OperationalError) -> None:
+        if not self._told:
+            self._told = True
+            logger.warning("%s cannot be %s (%s): what is missing is computed again", self.path, done, error)
+
+
+def _share(report: Report | None, at: int, parts: int) -> Report | None:
+    """Return the report of one of several parts, each of which counts as an equal share of the whole."""
+    if report is None:
+        return None
+    told = report
+    return lambda done, total: told(at * 1_000_000 + 1_000_000 * done // max(1, total), parts * 1_000_000)

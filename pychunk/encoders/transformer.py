@@ -106,7 +106,10 @@ class TransformerEncoder(ExportedModel):
             rows, all_ids = np.arange(len(found.counts)), len(found.ids)
             return self._kept.outputs(
                 self._kept.keys(found, self.template.prefix, rows),
-                lambda missing: self._encode_tokens(_beginnings(found, missing, all_ids), **options),
+                lambda missing, report: self._encode_tokens(
+                    _beginnings(found, missing, all_ids), **{**options, "report": report}
+                ),
+                options.get("report"),
             )
         return self._encode_tokens(found, **options)
 

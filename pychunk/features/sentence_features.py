@@ -27,7 +27,7 @@ def with_token_counts(request: Request, words: TokenTable) -> Request:
     if request.counter is None:
         return with_tokens(request, words.tokens_of(features.text, features.bounds, request.threads), words)
     counts = native.count_tokens(request.counter, features.text, features.bounds)
-    return request.with_(token_counts=Ragged(counts, features.doc_offsets))
+    return request.with_(token_counts=Ragged(counts, features.doc_offsets), exact_counts=True)
 
 
 def with_tokens(request: Request, tokens: Tokens, words: TokenTable) -> Request:
@@ -42,4 +42,4 @@ def with_tokens(request: Request, tokens: Tokens, words: TokenTable) -> Request:
         return with_token_counts(request, words)
     counts = Ragged(tokens.counts, request.features.doc_offsets)
     ids = Ragged(tokens.ids, tokens.offsets) if request.table is not None else None
-    return request.with_(token_counts=counts, token_ids=ids)
+    return request.with_(token_counts=counts, token_ids=ids, exact_counts=True)

@@ -70,10 +70,15 @@ def first_foreign(texts: TextBatch, first_document: int) -> tuple[str, str]:
                 half = len(begin) // 2
                 parts = pa.array([begin, begin[:half], begin[half:]], pa.large_string())
                 found = set(languages.load().detect(parts).to_pylist())
-                if len(found) == 1 and found != {"en"}:
+                if len(found) == 1 and found.isdisjoint({None, "en"}) and _is_prose(begin):
                     return str(found.pop()), _named(texts, row, first_document)
             row += 1
     return "", ""
+
+
+def _is_prose(text: str) -> bool:
+    """Return whether nine of ten characters are letters or white space, which are fewer in code, logs and tables."""
+    return sum(c.isalpha() or c.isspace() for c in text) >= 0.9 * len(text)
 
 
 def _named(texts: TextBatch, row: int, first_document: int) -> str:
@@ -106,7 +111,7 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool], la
             is split into pieces of words.
         where: A function that returns the clause of :func:`first_of`.
         decided: For "cuts", "vectors" and "budgets", whether such tokens decide them.
-        language: The code of a language in Latin letters.
+        language: The code of a language whose words are divided into pieces; "" if tokens are single letters.
     """
     new = {name for name, there in decided.items() if there} - _warned
     if not new:

@@ -53,8 +53,8 @@ def detect_languages(batch: Any, *, column: str | None = None, threads: int | No
     """Return the language in which each text is written, as an ISO 639 code such as ``"de"``, null without letters.
 
     The script with the most letters leaves the languages that are written in it, of which the trigrams of words choose
-    one. Of a text above 2 KiB, four parts of 512 bytes are read. Each text with letters has a language, even if its own
-    is not in the table.
+    one. Of a text above 2 KiB, four parts of 512 bytes are read. If the table does not have a text's language, the
+    result is another one of this script, or null if it has none.
 
     Args:
         batch: A str, a list of str, an Arrow array, record batch or table, a pandas or Polars series or data frame.

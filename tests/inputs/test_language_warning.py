@@ -24,6 +24,8 @@ GERMAN = (
             "not English but 'de', first in document 1: the",
         ),
         ([GERMAN[:60]], ""),  # too short to tell
+        (["12 34. 56 78. " * 60], ""),  # no letters
+        (["select row from rows where id = 17; def f(x): return x + 1; GET /index.html 200 " * 9], ""),  # no prose
         (["The pump (die Pumpe) of the town has a valve, and it is open. " + GERMAN[:120]], ""),
         (["Hans Müller, José García and Zoë Brontë met Søren Ørsted at the river, and then they all went home."], ""),
     ],

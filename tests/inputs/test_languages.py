@@ -83,7 +83,7 @@ def test_the_batch_and_the_threads_change_nothing() -> None:
 
 def test_wrong_tables_are_refused() -> None:
     letters, lower, alone, written_in, weights = tables()
-    with pytest.raises(ValueError, match="power of 2 of rows, got 3"):
+    with pytest.raises(ValueError, match="power of 2 of rows, at most 1 << 25, got 3"):
         native.languages(letters, lower, alone, written_in, np.ascontiguousarray(weights[:3]))
     with pytest.raises(ValueError, match="must have a row of"):
         native.languages(letters, lower, alone, written_in[:, :-1], weights)

@@ -16,7 +16,8 @@ from pychunk.methods import METHODS
     [
         "Segmenter('pic')",
         "Segmenter('pic', max_tokens=None, min_tokens=3, overlap=5, vectors='chunk', "
-        "placement=Placement(device='auto', threads=2, runtime='auto', precision='auto'), unwrap_lines=False, k=0.5)",
+        "placement=Placement(device='auto', threads=2, runtime='auto', precision='auto', cache=None), "
+        "unwrap_lines=False, k=0.5)",
         "Segmenter('fixed', max_tokens=90, on_error='skip', size=6, unit='words')",
         "Segmenter('semantic', encoder='static', threshold=('std', 1.0))",
         "Segmenter('nsp', encoder='static', vectors=Vectors(of='chunk', encoder='static'))",

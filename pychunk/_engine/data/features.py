@@ -50,6 +50,7 @@ class Features:
         lower_limits: int64 pairs (byte, tokens) by rising bytes, with the offsets in numbers: if a chunk that begins
             there or later is cut because a counter finds it too long, no piece of it has more tokens.
         others: Further features of each document, by name, for methods in Python.
+        exact_counts: True if the engine's own counter made ``token_counts``, so that those of chunks are their sums.
     """
 
     text: U8
@@ -67,6 +68,7 @@ class Features:
     removed: RemovedSpans | None = None
     lower_limits: Ragged | None = None
     others: Mapping[str, Ragged] = field(default_factory=dict)
+    exact_counts: bool = False
 
     @property
     def documents(self) -> int:
