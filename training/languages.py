@@ -53,6 +53,8 @@ ALONE = ("Han and kana",)
 SAME = {"nb": "no", "nn": "no", "iw": "he", "in": "id"}
 #: The fewest sentences to learn from that a language must have, and the most that are read.
 LEAST, MOST = 400, 20_000
+#: The languages of scripts in which the sources have too few sentences. Each is the only one of its script.
+ALONE_IN_SCRIPT = {"Kannada": "kn", "Sinhala": "si", "Lao": "lo", "Myanmar": "my", "Ethiopic": "am", "Tibetan": "bo"}
 #: With so many sentences of general text, manuals of software are left out.
 ENOUGH = 3000
 #: Classes of trigrams.
@@ -100,9 +102,17 @@ def gather(folder: Path, random: np.random.Generator) -> tuple[dict[str, list[st
         if language != "en":  # Manuals keep English where a translation lacks.
             manuals = [sentence for sentence in manuals if sentence not in english]
         own = general if len(general) >= ENOUGH and language != "en" else general + manuals
-        if len(own) >= LEAST:
+        # Without general text, manuals in Latin letters may be in English for the most part.
+        is_known = len(general) >= LEAST // 4 or latin_share(manuals) < 0.5
+        if len(own) >= LEAST and is_known:
             found[language] = [own[at] for at in random.permutation(len(own))[:MOST]]
     return found, {language: measure[language] for language in found if measure.get(language)}
+
+
+def latin_share(sentences: list[str]) -> float:
+    """Return the share of ASCII letters among all letters of the first sentences."""
+    found = [c for c in "".join(sentences[:500]) if c.isalpha()]
+    return sum(map(str.isascii, found)) / max(1, len(found))
 
 
 def parts(sentences: list[str], random: np.random.Generator) -> list[str]:
@@ -142,6 +152,11 @@ def main() -> int:
     learn, measure = gather(options.texts, random)
     ranges, lower = letters()
     written_in = possible(learn, ranges)
+    for script, language in ALONE_IN_SCRIPT.items():
+        assert language not in learn, f"{language} has text: it is no more alone"
+        learn[language] = []
+        own = np.arange(len(BLOCKS)) == list(BLOCKS).index(script)
+        written_in = np.column_stack([written_in, own.astype(np.uint8)])
     # The languages of a script are next to each other, so that the core adds up few columns.
     order = np.lexsort((np.arange(len(learn)), written_in.argmax(axis=0)))
     names, written_in = [list(learn)[at] for at in order], np.ascontiguousarray(written_in[:, order])

@@ -29,7 +29,7 @@ only on the text.
 - **Pieces** those that most text of the sources and of frequent words needs, and every single character.
 - **Learned from** {facts["texts"]:,} sentences and frequent words, and {facts["pairs"]:,} translations. These languages
   have a full share of the text: {", ".join(facts["full"])}. {len(facts["languages"]) - len(facts["full"])} others have
-  a tenth of it at most, and most of these only messages of MediaWiki. Much of the text is about software.
+  a tenth of it at most, and most of these only messages of MediaWiki. Most translations are about software.
 - **Licence** {facts["licence"]}. The model contains no text of its sources.
 
 | language | {" | ".join(column.replace("_", " ") for column in columns)} |

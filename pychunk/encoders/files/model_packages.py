@@ -62,7 +62,7 @@ MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
     "1.0.0",
-    "febbbd1e03ce054b44ed1ca7119336f58fa405ac450a3b81cc55c91027ca5fe3",
+    "473e9fd0c4dac21ebb8c9e3d289a19490cbf983208614996c97242f06c4ae9bc",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",
