@@ -29,6 +29,7 @@ ADVICE = {
     "threads": "placement=pychunk.Placement(threads=...)",
     "runtime": "placement=pychunk.Placement(runtime=...)",
     "precision": "placement=pychunk.Placement(precision=...)",
+    "cache": "placement=pychunk.Placement(cache=...)",
     "vector_encoder": "vectors=pychunk.Vectors('chunk', ...)",
     "levels": "pychunk.segment_levels(batch, [...])",
     "pooling": "pychunk.segment_levels(batch, [...], pooling=...)",
