@@ -21,7 +21,8 @@ def card(facts: dict[str, Any]) -> str:
 
 A table of {facts["tokens"]:,} x {facts["dim"]} int8 rows, one for each piece that was kept of XLM-RoBERTa's vocabulary.
 The vector of a sentence is the unit-length sum of its pieces' rows. Sums of integers are exact, so the vector depends
-only on the text.
+only on the text. Rows have their fitted directions; their lengths follow from how frequent a piece is in the language
+that uses it most. (The shipped rows were fitted first, and weighted in a second run with `--fitted`.)
 
 - **Made by** `{facts["command"]}` (seed {facts["seed"]}), on two cores.
 - **Teacher** {facts["teacher"]} (MIT), from weights in 4 bits, in bfloat16. The mean vector of each language is

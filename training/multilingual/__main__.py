@@ -207,13 +207,41 @@ def fit(
     plan = plan_from(static_fit.Plan, options)
     projection = static_fit.fit_projection(targets, options.dim)
     counts = bags.take(np.concatenate(documents)).counts(len(token_vectors))
-    start = static_fit.initial_table(token_vectors, projection, counts, options.smooth)
     reduced = scale(targets @ projection)
-    lesson = static_fit.Lesson(bags, targets, reduced, documents)
-    warm = static_fit.fit(start, lesson, plan, plan.warm)
-    prior = static_fit.predicted_rows(token_vectors, warm, counts, options.smooth)
-    fitted = static_fit.fit(prior, lesson, plan, plan.epochs)
-    return static_fit.quantize(fitted, static_fit.quantization_step(fitted, counts)), reduced
+    if options.fitted:
+        fitted: F32 = np.load(options.fitted / "static.npy").astype(np.float32)
+    else:
+        start = static_fit.initial_table(token_vectors, projection, counts, options.smooth)
+        lesson = static_fit.Lesson(bags, targets, reduced, documents)
+        warm = static_fit.fit(start, lesson, plan, plan.warm)
+        prior = static_fit.predicted_rows(token_vectors, warm, counts, options.smooth)
+        fitted = static_fit.fit(prior, lesson, plan, plan.epochs)
+    weighted = weigh(fitted, frequencies(bags, texts, len(fitted)), options.rarity)
+    return static_fit.quantize(weighted, static_fit.quantization_step(weighted, counts)), reduced
+
+
+def frequencies(bags: Bags, texts: Texts, size: int) -> npt.NDArray[np.float64]:
+    """Return the share of each piece among the pieces of a language, in the language that uses it most, float64[size].
+
+    Little text says little of what is frequent: each language counts as if it had 50,000 pieces more.
+    """
+    languages, found = np.array(texts.languages), np.zeros(size)
+    for language in np.unique(languages):
+        counts = bags.take(np.flatnonzero(languages == language)).counts(size)
+        found = np.maximum(found, counts / (counts.sum() + 50_000))
+    return found
+
+
+def weigh(rows: F32, frequency: npt.NDArray[np.float64], rarity: float) -> F32:
+    """Return the rows with the length ``rarity / (rarity + frequency)`` and their own directions.
+
+    The lengths of fitted rows reach their right values for frequent pieces alone. Rare ones stay too short, so that
+    function words decide: with these lengths, the right paragraph of XQuAD in Russian is first for 0.54 of the
+    questions, and for 0.47 with the fitted ones.
+    """
+    found = scale(rows.copy())
+    found *= (rarity / (rarity + frequency))[:, None].astype(np.float32)
+    return found
 
 
 def measure(
@@ -270,7 +298,7 @@ def write(
         "command": command(
             "python -m training.multilingual",
             options,
-            ["share", "words", "pieces", "dim", "smooth", *names(static_fit.Plan)],
+            ["share", "words", "pieces", "dim", "smooth", "rarity", *names(static_fit.Plan)],
         ),
     }
     (out / "static.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
@@ -289,6 +317,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--pieces", type=int, default=109_000, help="rows of the table (default: %(default)s)")
     add("--dim", type=int, default=256, help="width of the table (default: %(default)s)")
     add("--smooth", type=float, default=3e-4, help="a in the weight a / (a + p) of a piece (default: %(default)s)")
+    add("--rarity", type=float, default=3e-3, help="a in the length a / (a + p) of a row (default: %(default)s)")
+    add("--fitted", type=Path, metavar="DIR", help="folder of an earlier run, whose rows are not fitted again")
     add("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
     add_out(made)
     add_plan(made, static_fit.Plan(epochs=8))

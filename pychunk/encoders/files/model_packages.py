@@ -62,7 +62,7 @@ MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
     "1.0.0",
-    "473e9fd0c4dac21ebb8c9e3d289a19490cbf983208614996c97242f06c4ae9bc",
+    "10bb805f740c80ebaf23a66397421573e70d59d16431a6cfd71b9023ab854d98",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",
