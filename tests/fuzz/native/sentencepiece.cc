@@ -135,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto encode = [&](const SentencePiece& tokenizer, std::string_view part, const int64_t* borders, size_t count,
                           TokenFields fields) {
     Result result;
-    tokenizer.encode(part, borders, count, fields, result.ids, result.spans, result.counts);
+    tokenizer.encode(part, borders, count, SpanEnds::kWhole, fields, result.ids, result.spans, result.counts);
     return result;
   };
   const Result plain = encode(*pair[0], text, bounds.data(), n, TokenFields::kByteSpans);
