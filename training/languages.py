@@ -47,14 +47,14 @@ BLOCKS: dict[str, list[tuple[int, int]]] = {
     "Hangul": [(0x1100, 0x11FF), (0x3131, 0x318E), (0xAC00, 0xD7A3)], "Ethiopic": [(0x1200, 0x139F)],
     "Khmer": [(0x1780, 0x17FF)], "Mongolian": [(0x1800, 0x18AF)],
 }  # fmt: skip
-#: The scripts of which each letter counts alone, and not the trigrams of its word.
-ALONE = ("Han and kana",)
+#: The scripts of which each letter counts, and not the trigrams of its word.
+BY_LETTER = ("Han and kana",)
 #: The languages of codes that the sources use for one and the same, or that differ in name alone.
 SAME = {"nb": "no", "nn": "no", "iw": "he", "in": "id"}
 #: The fewest sentences to learn from that a language must have, and the most that are read.
 LEAST, MOST = 400, 20_000
 #: The languages of scripts in which the sources have too few sentences. Each is the only one of its script.
-ALONE_IN_SCRIPT = {"Kannada": "kn", "Sinhala": "si", "Lao": "lo", "Myanmar": "my", "Ethiopic": "am", "Tibetan": "bo"}
+BY_SCRIPT = {"Kannada": "kn", "Sinhala": "si", "Lao": "lo", "Myanmar": "my", "Ethiopic": "am", "Tibetan": "bo"}
 #: With so many sentences of general text, manuals of software are left out.
 ENOUGH = 3000
 #: Classes of trigrams.
@@ -152,7 +152,7 @@ def main() -> int:
     learn, measure = gather(options.texts, random)
     ranges, lower = letters()
     written_in = possible(learn, ranges)
-    for script, language in ALONE_IN_SCRIPT.items():
+    for script, language in BY_SCRIPT.items():
         assert language not in learn, f"{language} has text: it is no more alone"
         learn[language] = []
         own = np.arange(len(BLOCKS)) == list(BLOCKS).index(script)
@@ -162,7 +162,7 @@ def main() -> int:
     names, written_in = [list(learn)[at] for at in order], np.ascontiguousarray(written_in[:, order])
     learn = {name: learn[name] for name in names}
     logger.info("%d languages: %s", len(names), " ".join(names))
-    alone = np.array([script in ALONE for script in BLOCKS], np.uint8)
+    alone = np.array([script in BY_LETTER for script in BLOCKS], np.uint8)
     core = native.languages(ranges, lower, alone, written_in, np.zeros((ROWS, len(names)), np.int8))
     texts = [text for sentences in learn.values() for text in [*sentences, *parts(sentences, random)]]
     sizes = [2 * len(sentences) for sentences in learn.values()]

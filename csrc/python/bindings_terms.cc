@@ -1,4 +1,4 @@
-// Terms and postings, for Python.
+// Words, for Python: terms, postings, and the languages that words tell.
 #include <algorithm>
 #include <tuple>
 
