@@ -99,7 +99,7 @@ class Client(AbstractContextManager["Client"], AbstractAsyncContextManager["Clie
             try:
                 outcome = self._http.post("/v1/segment", params=request.options, content=request.body)
             except self._failed as error:
-                outcome = error
+                outcome = error.with_traceback(None)  # which holds this frame, and thus itself and the batch
             if (pause := self._pause(attempt, outcome)) is None:
                 return request.chunks(outcome)
             time.sleep(pause)
@@ -121,7 +121,7 @@ class Client(AbstractContextManager["Client"], AbstractAsyncContextManager["Clie
             try:
                 outcome = await self._later.post("/v1/segment", params=request.options, content=request.body)
             except self._failed as error:
-                outcome = error
+                outcome = error.with_traceback(None)  # which holds this frame, and thus itself and the batch
             if (pause := self._pause(attempt, outcome)) is None:
                 return request.chunks(outcome)
             await asyncio.sleep(pause)

@@ -314,7 +314,10 @@ def _run(call: Callable[..., Any], request: Request, *more: Any) -> Any:
         rejected = error
     if request.features.vectors is not None:
         request.features.vectors.flat()  # reading the vectors checks them
-    raise rejected
+    try:
+        raise rejected
+    finally:
+        del rejected  # Its traceback holds this frame, and thus itself and the text.
 
 
 def cuts(request: Request, *, held: bool = False) -> Cuts:

@@ -8,7 +8,7 @@ import functools
 import json
 import math
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
@@ -60,8 +60,7 @@ async def _files(service: Service, request: Request, body: bytes) -> Answer:
         return uploads.segmented_files(upload.files, segmenter, service.most_bytes)
 
     # Readers may take long, so files are long requests whatever their size.
-    job = Job(object(), work, max(len(body), BATCH_BYTES))
-    answer = Answer(await _result(service, request, job))
+    answer = Answer(await _result(service, request, Job(object(), work, max(len(body), BATCH_BYTES))))
     service.counters.add("documents", len(upload.files))
     return answer
 
@@ -269,8 +268,10 @@ async def called(service: Service, request: Request, work: Callable[[], bytes], 
 async def _result(service: Service, request: Request, job: Job) -> bytes:
     """Return the engine's result. A long job ends if its client is gone."""
     if job.size < BATCH_BYTES:
-        answer: bytes = await service.merger.result(job)
-        return answer
+        try:
+            return cast(bytes, await service.merger.result(job))
+        finally:
+            del job  # the same as in Merger.result
     result: asyncio.Future[bytes] = asyncio.ensure_future(service.merger.result(job))
     gone: asyncio.Future[Any] = asyncio.ensure_future(request.gone())
     try:
@@ -281,6 +282,7 @@ async def _result(service: Service, request: Request, job: Job) -> bytes:
     finally:
         gone.cancel()
         result.cancel()
+        del job, result
 
 
 async def decoded_body(service: Service, request: Request, kind: type[Body]) -> Body:
@@ -310,12 +312,12 @@ def _decoded(body: bytes, kind: Any, where: str = "") -> Any:
     try:
         return _decoder(kind).decode(body)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        failed = error
+        failed = error.with_traceback(None)  # which holds this frame, and thus itself and the body
     if not isinstance(failed, msgspec.ValidationError):
         try:
             return msgspec.convert(json.loads(body.decode("utf-8", "surrogateescape")), kind)
         except (ValueError, RecursionError) as error:
-            failed = error if isinstance(error, msgspec.ValidationError) else failed
+            failed = error.with_traceback(None) if isinstance(error, msgspec.ValidationError) else failed
     message, _, path = str(failed).partition(" - at `")
     raise RequestError(422, where + message, path.rstrip("`") or None)
 

@@ -95,6 +95,7 @@ class Merger:
             job.cancelled = True
             if job.batch is not None and all(each.cancelled for each in job.batch.jobs):
                 job.batch.stop.cancel()
+            del job  # The traceback of its exception holds this frame.
 
     def _start(self, short: bool) -> None:
         """Give the jobs that have waited longest, and all with the same key, to the lane's thread."""
@@ -147,6 +148,9 @@ class Merger:
                 job.done.set_exception(result)
             else:
                 job.done.set_result(result)
+        # A batch and its jobs hold each other. The garbage collector, which counts objects and not bytes, would leave
+        # their text in memory for hours.
+        batch.jobs.clear()
         self._start(short)
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """The endpoints: each answer equals pychunk.segment of the same document, whatever shares its batch."""
 
 import base64
+import gc
 import io
 import json
 import random
@@ -35,6 +36,24 @@ def test_answers_equal_segment_whatever_shares_the_batch(settings):
     for response, (chunks, ids) in zip(called(settings, *requests), wanted):
         assert rounded(chunks_of(response)) == rounded(chunks)
         assert [each["id"] for each in response.json()["documents"]] == ids
+
+
+def test_no_text_is_left_to_the_garbage_collector(settings):
+    """It runs too rarely: 150 MB of the texts of answered requests stayed in a worker."""
+    documents = [[TEXTS[0]], ["fine", "\ud800"], ["Cats purr. " * 100_000], ["Cats purr. " * 100_000, "\ud800"]]
+    requests = [("POST", "/v1/segment", {"content": json.dumps({"documents": each}).encode()}) for each in documents]
+    called(settings, *requests)  # loads what is needed
+    gc.collect()
+    gc.disable()
+    try:
+        assert [each.status_code for each in called(settings, *requests)] == [200, 422] * 2
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        assert not {type(each).__name__ for each in gc.garbage} & {"Job", "Batch", "Documents"}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
 
 
 def test_requests_at_the_same_time_share_batches(settings):
