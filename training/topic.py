@@ -6,7 +6,10 @@ another encoder:
 
     python -m training.topic --encoder minilm --out my-topics
 
-Use the result with ``Segmenter("topic", encoder="minilm", model="my-topics")``.
+Use the result with ``Segmenter("topic", encoder="minilm", model="my-topics")``. The network of ``multilingual`` also
+learns from chapters of manuals in many languages, which ``python -m training.manuals`` collects:
+
+    python -m training.topic --encoder multilingual --manuals manuals.parquet --unseen tr hi --words 2045 --out DIR
 """
 
 from __future__ import annotations
@@ -26,17 +29,18 @@ from pychunk.encoders import static_encoder, topic_model
 from pychunk.encoders.registry import vector_encoder
 from pychunk.evaluation.measures import intervals
 from pychunk.segmenter import Segmenter
-from pychunk.training.corpus import read_articles
+from pychunk.training.corpus import Part, read_articles
 from pychunk.training.model_folder import write_facts, write_weights
 from pychunk.training.teacher import import_torch
 from pychunk.training.train_options import add_articles, add_out, add_plan, command, names, new_parser, plan_from, run
 
-from . import topic_eval, topic_fit
+from . import manuals, topic_eval, topic_fit
 from .cards import topic_card
 from .topic_articles import (
     HIDDEN,
     PARAGRAPHS,
     WHOLE,
+    Article,
     Material,
     View,
     first_words,
@@ -47,6 +51,9 @@ from .topic_articles import (
 logger = logging.getLogger(__name__)
 
 WEIGHTS = "topic.npz"
+PARTS: tuple[Part, ...] = ("train", "validation", "test")
+#: The languages of manuals on whose chapters the network is measured, in addition to those that it saw no section of.
+MEASURED = ("de", "ja", "ru")
 VIEWS = {"hidden": HIDDEN, "paragraphs": PARAGRAPHS, "whole": WHOLE}
 
 
@@ -55,8 +62,7 @@ class Corpus:
 
     def __init__(self, options: argparse.Namespace, plan: topic_fit.Plan) -> None:
         self.encoder = vector_encoder(options.encoder)
-        self.training = read_articles(options.articles, "train", options.limit)
-        self.validation = read_articles(options.articles, "validation", options.limit)
+        self.training, self.validation = self._read(options, "train"), self._read(options, "validation")
         self.words = first_words(self.training, plan.words, options.threads)
         self.learned = self._views(self.training, options.threads)
         self.stopped_on = self._views(self.validation, options.threads)
@@ -64,7 +70,13 @@ class Corpus:
         sentences = len(self.learned[HIDDEN].begins)
         logger.info("%d articles of %d sentences, %d to stop on", len(self.training), sentences, len(self.validation))
 
-    def _views(self, articles: Sequence[str], threads: int) -> dict[View, Material]:
+    def _read(self, options: argparse.Namespace, part: Part) -> list[Article]:
+        found: list[Article] = [*read_articles(options.articles, part, options.limit)]
+        if options.manuals:
+            found += [chapter.lines for chapter in manuals.read(options.manuals, part, options.unseen)]
+        return found
+
+    def _views(self, articles: Sequence[Article], threads: int) -> dict[View, Material]:
         return {view: material(articles, view, self.encoder, self.words, threads) for view in VIEWS.values()}
 
 
@@ -121,27 +133,30 @@ def affinities(texts: Sequence[str], encoder: Any, model: Path, threads: int) ->
 def calibrate(out: Path, facts: dict[str, Any], corpus: Corpus, options: argparse.Namespace) -> None:
     """Calibrate the thresholds for wanted lengths on validation articles with hidden headings.
 
-    It uses each article twice, with line breaks and without.
+    It uses each article twice, with line breaks and without. Chapters of manuals, which have shorter sections, are left
+    out.
     """
     found, tokens = [], 0
     for view in (HIDDEN, PARAGRAPHS):
-        found += affinities([seen(text, view)[0] for text in corpus.validation], options.encoder, out, options.threads)
-        tokens += int(corpus.stopped_on[view].tokens.sum())
+        shown = [seen(article, view)[0] for article in corpus.validation if isinstance(article, str)]
+        found += affinities(shown, options.encoder, out, options.threads)
+        held = corpus.stopped_on[view]
+        tokens += int(held.tokens[: held.offsets[len(shown)]].sum())
     facts["thresholds"] = [[size, round(value, 6)] for size, value in topic_eval.thresholds(found, tokens)]
     write_facts(out / topic_model.FACTS, facts)
 
 
-def measured(texts: Sequence[str], view: View, encoder: Any, model: Path, threads: int) -> dict[str, Any]:
+def measured(articles: Sequence[Article], view: View, encoder: Any, model: Path, threads: int) -> dict[str, Any]:
     """Return AUC, and F1, Pk and WindowDiff without a limit of length, of a model on articles that have sections."""
-    own = [each for each in (seen(text, view) for text in texts) if each[1]]
+    own = [each for each in (seen(each, view) for each in articles) if each[1]]
     shown = [text for text, _ in own]
     segmenter = Segmenter("topic", encoder=encoder, model=model, placement=Placement(threads=threads), max_tokens=None)
     cuts = segmenter.cuts(shown)
-    articles = topic_eval.articles_of(own)
+    right = topic_eval.articles_of(own)
     assert cuts.score is not None
     scores = [cuts.score.part(row) for row in range(cuts.documents)]
     found = [cuts.part(row)[1:].astype(np.int64) for row in range(cuts.documents)]
-    every = {"AUC": topic_eval.curve(scores, articles), **topic_eval.measures(found, articles)}
+    every = {"AUC": topic_eval.curve(scores, right), **topic_eval.measures(found, right)}
     return {name: _rounded(value) for name, value in every.items()}
 
 
@@ -161,12 +176,25 @@ def train(options: argparse.Namespace) -> None:
     facts |= {
         "licence": "Apache-2.0",
         "seed": plan.seed,
-        "articles": {"train": len(corpus.training), "validation": len(corpus.validation), "test": len(test)},
+        "articles": {part: len(read_articles(options.articles, part, options.limit)) for part in PARTS},
         "sentences": len(corpus.learned[HIDDEN].begins),
         "metrics": {name: measured(test, view, *arguments) for name, view in VIEWS.items()},
-        "command": command("python -m training.topic", options, ["encoder", *names(topic_fit.Plan)]),
+        "command": command("python -m training.topic", options, ["encoder", *names(topic_fit.Plan)])
+        + (f" --manuals manuals.parquet --unseen {' '.join(options.unseen)}" if options.manuals else ""),
     }
-    logger.info("%s", json.dumps(facts["metrics"], indent=2))
+    if options.manuals:
+        chapters = manuals.read(options.manuals, "test", languages=[*MEASURED, *options.unseen])
+        facts |= {
+            "chapters": {part: len(manuals.read(options.manuals, part, options.unseen)) for part in PARTS},
+            "languages": sorted({each.language for each in manuals.read(options.manuals, "train", options.unseen)}),
+            "unseen": options.unseen,
+            "sources": {name: licence for name, (*_, licence) in manuals.PACKAGES.items()},
+            "manuals": {
+                language: measured([each.lines for each in chapters if each.language == language], HIDDEN, *arguments)
+                for language in [*MEASURED, *options.unseen]
+            },
+        }
+    logger.info("%s", json.dumps(facts["metrics"] | facts.get("manuals", {}), indent=2))
     write_facts(options.out / topic_model.FACTS, facts, topic_card.card(facts))
 
 
@@ -177,6 +205,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--encoder", default="static", metavar="NAME", help="encoder of the vectors (default: %(default)s)"
     )
+    made.add_argument("--manuals", type=Path, metavar="FILE", help="chapters in many languages to learn from, too")
+    made.add_argument("--unseen", nargs="*", default=[], metavar="LANGUAGE", help="languages to measure on alone")
     made.add_argument("--limit", type=int, default=0, help="articles of each part of the split; 0: all (default)")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
     add_out(made, static_encoder.SHIPPED)

@@ -1,4 +1,4 @@
-"""Articles to learn topics from: their text with headings hidden and line breaks kept or removed."""
+"""Articles and chapters to learn topics from: their text with headings hidden and line breaks kept or removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,19 @@ import pyarrow as pa
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
 from pychunk._engine.data.ragged import Ragged
+from pychunk.encoders.custom_encoder import Encoder
 from pychunk.encoders.registry import VectorEncoder
-from pychunk.encoders.transformer import TransformerEncoder
 from pychunk.evaluation.datasets import lines_with_headings
 from pychunk.evaluation.measures import boundaries
 
 F32 = npt.NDArray[np.float32]
 U64 = npt.NDArray[np.uint64]
+
+
+#: Lines, each with whether it is a heading.
+Lines: TypeAlias = Sequence[tuple[str, bool]]
+#: A WikiExtractor text, or the lines of a chapter.
+Article: TypeAlias = "str | Lines"
 
 
 class View(NamedTuple):
@@ -37,8 +43,8 @@ class View(NamedTuple):
 HIDDEN, PARAGRAPHS, WHOLE = View(False, False), View(False, True), View(True, True)
 
 
-def seen(text: str, view: View) -> tuple[str, list[int]]:
-    r"""Return a WikiExtractor text in a view, and its section starts in characters, without 0.
+def seen(article: Article, view: View) -> tuple[str, list[int]]:
+    r"""Return an article in a view, and its section starts in characters, without 0.
 
     A section whose heading is hidden begins with its first paragraph.
 
@@ -48,7 +54,8 @@ def seen(text: str, view: View) -> tuple[str, list[int]]:
     """
     joint = "\n" if view.breaks else " "
     kept, starts, at, pending, after_heading = [], [], 0, False, False
-    for _, line, heading in lines_with_headings(text):
+    lines = [each[1:] for each in lines_with_headings(article)] if isinstance(article, str) else article
+    for line, heading in lines:
         pending |= heading and not after_heading
         after_heading = heading
         if heading and not view.headings:
@@ -87,7 +94,7 @@ class Material:
         return len(self.offsets) - 1
 
 
-def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words: U64, threads: int) -> Material:
+def material(articles: Sequence[Article], view: View, encoder: VectorEncoder, words: U64, threads: int) -> Material:
     """Return the material of articles in a view; every number equals the number that the engine computes."""
     shown = [seen(text, view) for text in articles]
     text, offsets = flat_text(pa.array([each for each, _ in shown], pa.large_string()))
@@ -97,7 +104,7 @@ def material(articles: Sequence[str], view: View, encoder: VectorEncoder, words:
     if encoder.in_engine:
         vectors = native.embedding_bags(tokens, encoder, threads=threads)
     else:
-        assert isinstance(encoder, TransformerEncoder)
+        assert not isinstance(encoder, Encoder), "an encoder of the caller's own has no tokens"
         vectors = encoder.encode_tokens(tokens, threads=threads)
     inputs, classes = native.topic_inputs(text, offsets, sentences, flags.flat(), vectors, words, threads=threads)
     begins = np.zeros(len(vectors), np.int8)
@@ -119,7 +126,7 @@ def _sentences_at(text: str, characters: list[int], sentences: Ragged, row: int)
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
-def first_words(articles: Iterable[str], count: int, threads: int) -> U64:
+def first_words(articles: Iterable[Article], count: int, threads: int) -> U64:
     """Return the commonest first and second words of sentences as uint64, in increasing order.
 
     A word is its first 8 bytes in lower case, as in the engine. Numbers are a class of their own. Among words with

@@ -26,7 +26,8 @@ class Topic(Method):
     desired mean length of chunks in tokens. It selects a threshold that was calibrated on articles held out from
     training. Chunks must stay within ``min_tokens`` and ``max_tokens`` ("auto": 1,024). Dynamic programming chooses the
     cuts for which the sum of threshold minus score is highest. The option ``model`` is a directory that
-    ``training/topic.py`` wrote. The default is the model that pychunk ships, for the static encoder.
+    ``training/topic.py`` wrote. The default is the model that pychunk ships for the encoder: ``static`` and
+    ``multilingual`` have one.
     """
 
     name = "topic"

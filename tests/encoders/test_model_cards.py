@@ -30,6 +30,7 @@ FOLDER = Path(pychunk.__file__).parent / "models"
         "compressor.md",
         "compressor-minilm/compressor.md",
         multilingual_card.FOLDER / "README.md",
+        multilingual_card.FOLDER / "topic.md",
         nsp_card.FOLDER / "README.md",
     ],
     ids=str,

@@ -108,7 +108,7 @@ def test_a_vector_depends_on_its_text_alone(texts: list[str], seed: int) -> None
     assert ((norms == 0) | (abs(norms - 1) < 1e-5)).all()
 
 
-@pytest.mark.parametrize("method", ["semantic", "pic", "cluster"])
+@pytest.mark.parametrize("method", ["topic", "semantic", "pic", "cluster"])
 @pytest.mark.parametrize("language", ["de", "zh", "ar"])
 def test_methods_cut_by_it(method: str, language: str) -> None:
     text = " ".join(SENTENCES[language] * 4)

@@ -23,6 +23,23 @@ def card(facts: dict[str, Any]) -> str:
         for view, found in facts["metrics"].items()
     )
     articles = facts["articles"]
+    chapters, measured, language = "", "", "English"
+    if "manuals" in facts:
+        language = f"those of the {len(facts['languages'])} languages"
+        sources = "".join(f"\n  - {name.strip('-')} ({licence})" for name, licence in facts["sources"].items())
+        held = facts["chapters"]
+        chapters = f""" And from {held["train"]:,}
+  chapters of translated manuals ({held["validation"]:,} others to stop on), in {", ".join(facts["languages"])}. A hash
+  of a chapter's key, which is the same in every language, decides its part. Debian's packages of the manuals:{sources}
+- **Saw no section** in {", ".join(facts["unseen"])}."""
+        lines = [
+            f"| {name}{', not learned from' if name in facts['unseen'] else ''} | "
+            + " | ".join(cell(found[column]) for column in columns)
+            + " |"
+            for name, found in facts["manuals"].items()
+        ]
+        head = f"| chapters of manuals held out, in one line | {' | '.join(columns)} |"
+        measured = "\n".join(["", head, f"| --- |{' --- |' * len(columns)}", *lines, ""])
     return f"""# {facts["name"]}
 
 The topic model predicts where sections begin. It is a convolutional network of {len(facts["dilations"])} layers over
@@ -31,16 +48,16 @@ paragraphs. The engine computes it in its own call, and no runtime is needed. {f
 
 - **Made by** `{facts["command"]}` (seed {facts["seed"]}).
 - **Reads** vectors of {facts["encoder"]}. It refuses those of any other encoder.
-- **Learned from** {facts["articles"]["train"]:,} articles ({facts["sentences"]:,} sentences) of English Wikipedia
-  (CC BY-SA 4.0; the model contains no text of it) and their section starts, with headings hidden in most of them.
-  Training stopped, and thresholds were calibrated, on {articles["validation"]:,} other articles. The figures are for
-  {articles["test"]:,} more. A hash of an article's id decides which part it belongs to.
-- **Licence** {facts["licence"]}. **Language** English.
+- **Learned from** {facts["sentences"]:,} sentences: from {articles["train"]:,} articles of English Wikipedia (CC BY-SA
+  4.0; the model contains no text of it) and their section starts, with headings hidden in most of them. Training
+  stopped, and thresholds were calibrated, on {articles["validation"]:,} other articles. The figures are for
+  {articles["test"]:,} more. A hash of an article's id decides which part it belongs to.{chapters}
+- **Licence** {facts["licence"]}. **Language** {language}.
 
 | test articles | {" | ".join(columns)} |
 | --- |{" --- |" * len(columns)}
 {rows}
-
+{measured}
 Values are means over articles with 95 % bootstrap intervals, with cuts without a limit of length at the default
 `size`. The area under the curve is over the gaps of all articles.
 """
