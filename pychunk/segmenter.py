@@ -79,7 +79,9 @@ class Segmenter:
             static encoder. For documents with blocks (from HTML, Markdown, PDF or a wiki's dump, or passed as a
             column) the default is ``structure``.
         encoder: The encoder whose vectors and tokens the method uses: ``"static"``, a name from ``pychunk model list``
-            such as ``"minilm"``, a folder that ``pychunk export`` wrote, or a :class:`pychunk.Encoder`. Default: the
+            such as ``"minilm"``, a folder that ``pychunk export`` wrote, or a :class:`pychunk.Encoder`. Or ``"auto"``:
+            for each document ``"static"`` or, if it is not in English and the package is installed,
+            ``"multilingual"``; the column ``encoder`` says which. Vectors of the two cannot be compared. Default: the
             static encoder that pychunk ships, or for ``nsp`` the cross-encoder that pychunk ships.
         max_tokens: The most tokens of a chunk, counted by the encoder's tokenizer; None means no limit. ``"auto"``: 200
             (or ``size``, if larger) if you name no method, 512 for methods that cut by meaning (``topic``: 1,024), 200
@@ -184,10 +186,7 @@ class Segmenter:
         self.threads = where.threads
         self._most_bytes: int = by_name("pychunk._util.memory", "batch_bytes")(CALL_BYTES)
         self._facts: dict[bool, dict[bytes, bytes]] = {}
-        table = self.vectors or Vectors()
-        self.models = Models(
-            self.method, self.plan, encoder, table.encoder, self.placement, late=table.late_chunking, counter=counter
-        )
+        self.models = _models_of(self, encoder, self.vectors or Vectors(), counter)
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
@@ -365,7 +364,7 @@ class Segmenter:
         writes = getattr(cutter.method, "writes", None) is not None
         inputs = editing.edited_inputs(origin, text, lambda batch: self.read(batch)[1], writes)
         kept = None
-        if self.backend == "native" and self.placement.device is None:
+        if self.backend == "native" and self.placement.device is None and inputs.foreign is None:
             kept = origin.take_sentences() or native.KeptSentences()
             kept.keep(spans)
         made = cutter._chunks(inputs, None, begun, kept)
@@ -389,10 +388,11 @@ class Segmenter:
                 f"the model of {self!r} stores no threshold: pass threshold=, a number or ('percentile', q), or call "
                 "fit(sample) first"
             )
-        return inputs.checked(
-            self.method,
-            lambda texts: split_all(texts, self.engine, self.plan.unwrap_lines, self._threads(), CALL_BYTES),
+        threads = self._threads()
+        checked = inputs.checked(
+            self.method, lambda texts: split_all(texts, self.engine, self.plan.unwrap_lines, threads, CALL_BYTES)
         )
+        return self.models.chosen(checked, threads)
 
     def _chunks(
         self, inputs: Inputs, report: Progress | None, begun: float, kept: KeptSentences | None = None
@@ -739,12 +739,9 @@ class Segmenter:
         """Return a request without documents, whose columns have the same types as those of ``inputs``."""
         return inputs.no_request(self._request, self._threads())
 
-    def _request(
-        self, features: Features, *, cuts: Cuts | None, ids: Ragged | None, first_row: int, threads: int
-    ) -> Request:
+    def _request(self, features: Features, **known: Any) -> Request:
         special = self.models.special
-        plan = self.plan.with_room_for(special) if special else self.plan
-        return self.models.request(features, plan, cuts=cuts, ids=ids, first_row=first_row, threads=threads)
+        return self.models.request(features, self.plan.with_room_for(special) if special else self.plan, **known)
 
     def _threads(self) -> int:
         return self.threads or native.default_threads()
@@ -776,6 +773,17 @@ class Segmenter:
             }
             found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
         return found
+
+
+def _models_of(segmenter: Segmenter, encoder: EncoderLike | None, table: Vectors, counter: Any) -> Models:
+    """Return the models of a Segmenter: those of one encoder, or of two if the encoder is ``"auto"``."""
+    method, plan, placement = segmenter.method, segmenter.plan, segmenter.placement
+    options = {"late": table.late_chunking, "counter": counter}
+    if encoder == "auto":
+        made = by_name("pychunk.features.language_models", "LanguageModels")
+        found: Models = made(method, plan, table.encoder, placement, **options)
+        return found
+    return Models(method, plan, encoder, table.encoder, placement, **options)
 
 
 #: The arguments of a call by which :meth:`Segmenter.read` reads a batch.

@@ -152,6 +152,11 @@ def _directory(encoder: Any, task: str) -> Path:
         from .files import model_packages  # imported here because few programs need a model of a package
 
         return model_packages.folder(model_packages.MULTILINGUAL)
+    if isinstance(encoder, str) and encoder == "auto":
+        raise ValueError(
+            f"encoder='auto' chooses static or {MULTILINGUAL} for each document that is cut, and one encoder is needed "
+            "here: pass one of these two"
+        )
     from .files import catalogue  # imported here because it loads everything that builds models
 
     if isinstance(encoder, (str, Path)):

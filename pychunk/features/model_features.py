@@ -26,6 +26,7 @@ from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector
 from ..encoders.runtime.placement import ModelPlacement
 from ..encoders.static_encoder import load as load_static
 from ..encoders.transformer import TransformerEncoder
+from ..inputs.inputs import Inputs
 from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic
@@ -190,6 +191,10 @@ class Models:
             "topic_head": self.topic,
         }
 
+    def chosen(self, inputs: Inputs, threads: int) -> Inputs:
+        """Return the inputs with the encoder of each document, if it depends on the document."""
+        return inputs
+
     def metadata(self, own_vectors: bool) -> dict[str, Any]:
         """Return the fingerprints of the model that cuts and of the vectors in the table.
 
@@ -300,7 +305,9 @@ def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicMode
     """
     if "topics" not in method.traits.needs:
         return None
-    found = topic_model.load((isinstance(method, Topic) and method.model) or static_encoder.SHIPPED)
+    own = getattr(cutter, "path", None)  # An encoder of the caller's own has no folder.
+    shipped = own if own is not None and (own / topic_model.FACTS).is_file() else static_encoder.SHIPPED
+    found = topic_model.load((isinstance(method, Topic) and method.model) or shipped)
     found.check_encoder(cutter.fingerprint)
     return found
 

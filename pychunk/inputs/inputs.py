@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from .document_columns import DocumentColumns, columns_by_role
 from .texts import PartialRowError, RowError, TextBatch
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .._engine.data.request import Request
     from ..methods.base import Method
 
@@ -39,6 +42,7 @@ class Inputs:
         given: The values of ``said`` after :meth:`checked` has checked them for a method.
         written: Whether an LLM has already written the summaries in ``said``.
         notes: Rows that are cut, but not completely as requested.
+        foreign: With ``encoder="auto"``, whether each document is read by the models of other languages than English.
     """
 
     texts: TextBatch
@@ -49,6 +53,7 @@ class Inputs:
     given: DocumentArguments = NOTHING
     written: bool = False
     notes: tuple[RowError, ...] = ()
+    foreign: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -89,6 +94,14 @@ class Inputs:
         if not isinstance(self.texts.source, pa.Table):
             return self
         return replace(self, said=columns_of_parsers(self.texts.source, self.said, has_structure))
+
+    @property
+    def repeated(self) -> dict[str, Any]:
+        """The columns that every chunk repeats: the encoder that was chosen for the document, and the caller's."""
+        if self.foreign is None:
+            return self.kept
+        encoders = pa.array(["static", "multilingual"]).take(pa.array(self.foreign.astype(np.int8)))
+        return {"encoder": encoders, **self.kept}
 
     @property
     def has_blocks(self) -> bool:
@@ -147,14 +160,25 @@ class Inputs:
             size: The most bytes of text.
             threads: Number of threads.
         """
-        for row, text, offsets in self.texts.slices(size):
+        for row, text, offsets in self._slices(size):
             count = len(offsets) - 1
             ids = None if self.texts.ids is None else self.texts.ids.slice(row, count)
             given = self.given.rows(row, row + count)
             first = self.first_document + row
             flat = None if ids is None else Ragged(*flat_text(ids.cast(pa.large_string())))
             features = given.features(text, offsets, first, threads)
-            yield make(features, cuts=given.cuts, ids=flat, first_row=first, threads=threads), ids
+            known: dict[str, Any] = {} if self.foreign is None else {"foreign": bool(self.foreign[row])}
+            yield make(features, cuts=given.cuts, ids=flat, first_row=first, threads=threads, **known), ids
+
+    def _slices(self, size: int) -> Iterator[tuple[int, npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
+        """Yield slices of the texts (:meth:`TextBatch.slices`), each of documents that the same models read."""
+        for row, text, offsets in self.texts.slices(size):
+            if self.foreign is None:
+                yield row, text, offsets
+                continue
+            changes = np.flatnonzero(np.diff(self.foreign[row : row + len(offsets) - 1])) + 1
+            for begin, end in pairwise([0, *changes.tolist(), len(offsets) - 1]):
+                yield row + begin, text, offsets[begin : end + 1]
 
     def no_request(self, make: Callable[..., Request], threads: int) -> Request:
         """Return a request of no documents that has the types of the caller's arguments."""

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import flat_text
 from ..telemetry import logger
-from . import languages
+from . import foreign_documents
 
 if TYPE_CHECKING:
     from .._engine.data.models import TokenTable
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from .texts import TextBatch
 
 
-#: The bytes that are examined at the start of each document, and the most documents with non-ASCII text that are
-#: examined in a batch. To examine them all takes some 0.1 s.
-_BYTES, _DOCUMENTS = 4096, 2000
+#: The most documents with non-ASCII text that are examined in a batch. To examine them all takes some 0.1 s.
+_DOCUMENTS = 2000
 
 
 def _first_row(texts: TextBatch, words: TokenTable, share: float) -> int | None:
@@ -30,7 +28,7 @@ def _first_row(texts: TextBatch, words: TokenTable, share: float) -> int | None:
     for column in texts.texts:
         data, offsets = flat_text(column)
         for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-            text = bytes(data[begin : min(end, begin + _BYTES)]).decode(errors="ignore")
+            text = bytes(data[begin : min(end, begin + foreign_documents.BYTES)]).decode(errors="ignore")
             if not text.isascii():
                 looked += 1
                 if looked > _DOCUMENTS:
@@ -50,35 +48,26 @@ def first_of(texts: TextBatch, words: TokenTable, share: float, first_document: 
     return "" if row is None else _named(texts, row, first_document)
 
 
-#: The documents of a process whose language is examined, some 0.1 ms each, and the fewest characters of each.
-_LANGUAGES, _CHARACTERS = 64, 200
+#: The documents of a process whose language is examined, some 0.1 ms each.
+_LANGUAGES = 64
 _looked = 0
 
 
 def first_foreign(texts: TextBatch, first_document: int) -> tuple[str, str]:
     """Return the language of the first document that is not English, with the clause of :func:`first_of`, or "" and "".
 
-    The document and both halves of it must be in this language. Only the first documents of a process are examined.
+    Only the first documents of a process are examined.
     """
     global _looked
     row = 0
     for column in texts.texts:
-        for text in column[: max(0, _LANGUAGES - _looked)]:
-            _looked += 1
-            begin = text.as_py()[:_BYTES]
-            if len(begin) >= _CHARACTERS:
-                half = len(begin) // 2
-                parts = pa.array([begin, begin[:half], begin[half:]], pa.large_string())
-                found = set(languages.load().detect(parts).to_pylist())
-                if len(found) == 1 and found.isdisjoint({None, "en"}) and _is_prose(begin):
-                    return str(found.pop()), _named(texts, row, first_document)
-            row += 1
+        data, offsets = flat_text(column[: max(0, _LANGUAGES - _looked)])
+        _looked += len(offsets) - 1
+        for at, language in enumerate(foreign_documents.foreign_languages(data, offsets)):
+            if language is not None:
+                return language, _named(texts, row + at, first_document)
+        row += len(column)
     return "", ""
-
-
-def _is_prose(text: str) -> bool:
-    """Return whether nine of ten characters are letters or white space, which are fewer in code, logs and tables."""
-    return sum(c.isalpha() or c.isspace() for c in text) >= 0.9 * len(text)
 
 
 def _named(texts: TextBatch, row: int, first_document: int) -> str:
@@ -98,6 +87,17 @@ def examine(inputs: Inputs, words: TokenTable, share: float, limit: float, decid
         language, where = first_foreign(texts, first)
         if language:
             warn(0, lambda: where, decided, language)
+
+
+def _command() -> str:
+    """Return the clause with the command that installs the multilingual table, or "" if it is installed."""
+    from ..encoders.files import model_packages  # imported here because few calls warn
+
+    try:
+        model_packages.folder(model_packages.MULTILINGUAL)
+    except (ImportError, ValueError) as error:
+        return f", which needs the multilingual table ({str(error).rpartition('; ')[2]})"
+    return ""
 
 
 _warned: set[str] = set()
@@ -127,9 +127,10 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool], la
         }
         effects, remedies = (" and ".join(each[name] for name in each if name in new) for each in (they, ways))
         to = " to a method that takes any encoder (semantic, pic, cluster)" if "cuts" in new else ""
+        one = "multilingual" if "vectors" in new else "auto"  # vectors of two encoders could not be compared
         told.append(
-            f'the static encoder knows English; text in other {texts} {effects}. Pass "multilingual", or a model of '
-            f"this language as encoder={to}, or {remedies}"
+            f'the static encoder knows English; text in other {texts} {effects}. Pass "{one}"{_command()}, or a model '
+            f"of this language as encoder={to}, or {remedies}"
         )
     if "budgets" in new:
         told.append(

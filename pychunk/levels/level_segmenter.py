@@ -83,8 +83,8 @@ class NodeSegmenter(Segmenter):
         table = found.chunks().table
         if inputs.texts.uuids:
             table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})
-        if inputs.kept:
-            table = with_kept(table, inputs.kept, first_document)
+        if inputs.repeated:
+            table = with_kept(table, inputs.repeated, first_document)
         return ChunkBatch(
             table, documents=len(inputs.texts), first_document=first_document, errors=inputs.errors_with([])
         )

@@ -12,20 +12,22 @@ from ..defaults import CHUNKS
 from . import METHODS, option_names
 
 METHOD = CHUNKS.method
+#: The encoders for whose vectors a network of the default method is shipped.
+WITH_TOPICS = ("static", "multilingual", "auto")
 OPTIONS: dict[str, Any] = {"size": CHUNKS.size}
 
 
 def method_for(options: Mapping[str, Any], encoder: Any = None) -> str:
     """Return the name of the method to use if the caller names none.
 
-    If there are no options and the encoder is not the default encoder, the result is ``pic``, which cuts by the vectors
-    of any encoder. If the default method lacks one of the options and exactly one method has all of them, the result is
-    that method. In all other cases it is the default method.
+    If there are no options, and the default method has no network for the encoder, the result is ``pic``, which cuts by
+    the vectors of any encoder. If the default method lacks one of the options and exactly one method has all of them,
+    the result is that method. In all other cases it is the default method.
 
     >>> method_for({}), method_for({"size": 300}), method_for({"summary": "lead"}), method_for({}, "minilm")
     ('topic', 'topic', 'pic', 'pic')
     """
-    if not options and encoder not in (None, "static"):
+    if not options and encoder not in (None, *WITH_TOPICS):
         return CHUNKS.method_for_vectors
     if all(each in option_names(METHOD) for each in options):
         return METHOD

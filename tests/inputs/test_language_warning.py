@@ -40,7 +40,7 @@ def test_text_in_another_language_in_latin_letters_is_told_of_once(
             pychunk.segment(texts)
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == bool(said)
-    assert all(said in each and 'Pass "multilingual"' in each and "pieces of words" in each for each in told)
+    assert all(said in each and 'Pass "auto"' in each and "pieces of words" in each for each in told)
 
 
 def test_only_the_first_documents_of_a_process_are_examined_for_their_language(

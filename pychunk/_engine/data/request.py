@@ -49,6 +49,9 @@ class Request:
     #: (number of the document from 0, message) for each decision that failed, from methods whose decisions may fail.
     notes: tuple[tuple[int, str], ...] = ()
 
+    #: True if ``encoder="auto"`` chose the models of other languages than English.
+    foreign: bool = False
+
     @property
     def documents(self) -> int:
         return self.features.documents

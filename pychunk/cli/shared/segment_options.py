@@ -247,7 +247,8 @@ class Encoders:
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="Encoder of the sentences: static, a name from `pychunk model list`, or an exported model's folder."
+            help="Encoder of the sentences: static (default), multilingual, auto (one of these for each document), a "
+            "name from `pychunk model list`, or an exported model's folder."
         ),
     ] = None
     vector_encoder: Annotated[

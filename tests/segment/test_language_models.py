@@ -1,0 +1,138 @@
+"""The encoder "auto": each document is cut as with the encoder of its language, whatever shares its batch."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pychunk
+from pychunk.encoders.files import model_packages
+from pychunk.features.language_models import LanguageModels
+
+try:
+    model_packages.folder(model_packages.MULTILINGUAL)
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+ENGLISH = (
+    "The station lies in the north of the town. It was built in 1890. More than a hundred trains stop there each day. "
+    "Italian cuisine is known for its variety. Pasta is mostly made of durum wheat. A strong red wine goes with it. "
+)
+GERMAN = (
+    "Der Bahnhof liegt im Norden der Stadt. Er wurde im Jahr 1890 erbaut. Heute halten dort täglich hundert Züge. "
+    "Die Küche Italiens ist für ihre Vielfalt bekannt. Nudeln werden meist aus Hartweizen hergestellt. "
+)
+TEXTS = [
+    ENGLISH,
+    ENGLISH * 5,
+    GERMAN,
+    GERMAN * 5,
+    "Где вокзал? Он на севере города.",
+    "駅はどこですか。",
+    "",
+    "42.",
+    "Hello.",
+]
+ENCODERS = ["static"] * 2 + ["multilingual"] * 4 + ["static"] * 3
+
+
+def rows(chunks: pychunk.ChunkBatch) -> list[dict]:
+    return chunks.table.drop([name for name in ("encoder",) if name in chunks.table.column_names]).to_pylist()
+
+
+@pytest.mark.parametrize("method", [None, "topic", "pic", "semantic", "cluster", "fixed", "structure"])
+def test_a_document_is_cut_as_with_the_encoder_of_its_language(method: str | None) -> None:
+    found = pychunk.segment(TEXTS, method, encoder="auto", vectors="chunk")
+    for row, (text, encoder) in enumerate(zip(TEXTS, ENCODERS, strict=True)):
+        own = [each | {"document_index": 0} for each in rows(found) if each["document_index"] == row]
+        assert own == rows(pychunk.segment(text, method, encoder=encoder, vectors="chunk"))
+    named = zip(found.table["document_index"].to_pylist(), found.table["encoder"].to_pylist(), strict=True)
+    assert all(name == ENCODERS[row] for row, name in named)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, len(TEXTS) - 1), max_size=7), st.integers(1, 3))
+def test_any_batch_and_number_of_threads_gives_the_same(numbers: list[int], threads: int) -> None:
+    segmenter = pychunk.Segmenter(encoder="auto", vectors="chunk", placement=pychunk.Placement(threads=threads))
+    found = rows(segmenter([TEXTS[number] for number in numbers]))
+    alone = [
+        each | {"document_index": row} for row, number in enumerate(numbers) for each in rows(segmenter(TEXTS[number]))
+    ]
+    assert found == alone
+
+
+def test_scores_cuts_edits_and_levels_go_by_the_language_too() -> None:
+    auto = pychunk.Segmenter(encoder="auto")
+    for text, encoder in ((ENGLISH * 4, "static"), (GERMAN * 4, "multilingual")):
+        own = pychunk.Segmenter(encoder=encoder)
+        assert auto.scores(["", text])["score"].to_pylist() == own.scores(["", text])["score"].to_pylist()
+        assert auto.cuts([text]).first.tolist() == own.cuts([text]).first.tolist()
+        other = GERMAN if text.startswith("The") else ENGLISH
+        edited = auto.edit(auto(text), [(0, len(text), other * 4)])
+        assert edited.table.equals(auto(other * 4).table)
+        levels = [
+            pychunk.segment_levels([text], ["group", "document"], encoder=each).chunks() for each in ("auto", encoder)
+        ]
+        assert levels[0].texts == levels[1].texts
+
+
+def test_the_metadata_names_both_encoders_and_does_not_depend_on_the_batch() -> None:
+    found = [pychunk.segment(texts, encoder="auto").metadata for texts in ([], [ENGLISH], [GERMAN], TEXTS)]
+    assert len({json.dumps(each, sort_keys=True) for each in found}) == 1
+    assert found[0]["encoder"] == pychunk.segment(ENGLISH).metadata["encoder"]
+    other = pychunk.segment(GERMAN, encoder="multilingual").metadata
+    assert found[0]["other_languages"]["encoder"] == other["encoder"]
+    assert found[0]["other_languages"]["topic_model"] == other["topic_model"]
+
+
+def test_vectors_of_the_caller_choose_no_encoder() -> None:
+    vectors = np.eye(5, 8, dtype=np.float32)
+    found = pychunk.segment(GERMAN, "pic", encoder="auto", columns={"sentence_vectors": vectors})
+    assert "encoder" not in found.table.column_names
+    assert found.metadata["encoder"] == "given"
+
+
+def test_without_the_package_english_models_read_all_and_the_warning_has_the_command(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def missing(package: object) -> Path:
+        raise ImportError("it is not installed; pip install it")
+
+    from pychunk.inputs import language_warning
+
+    monkeypatch.setattr(model_packages, "folder", missing)
+    monkeypatch.setattr(language_warning, "_warned", set())
+    monkeypatch.setattr(language_warning, "_looked", 0)
+    found = pychunk.Segmenter(encoder="auto")([GERMAN * 2, ENGLISH])
+    assert set(found.table["encoder"].to_pylist()) == {"static"}
+    assert 'Pass "auto", which needs the multilingual table (pip install it)' in caplog.text
+
+
+def test_the_callers_column_of_the_same_name_stays() -> None:
+    table = pa.table({"text": [GERMAN, ENGLISH], "encoder": ["mine", "yours"]})
+    found = pychunk.segment(table, "fixed", encoder="auto", columns={"text": "text"}, metadata_columns=["encoder"])
+    assert found.table["encoder"].to_pylist() == ["mine", "yours"]
+
+
+def test_a_gpu_is_refused() -> None:
+    segmenter = pychunk.Segmenter()
+    place = SimpleNamespace(device=SimpleNamespace(name="cuda:0"))
+    with pytest.raises(ValueError, match="runs on the CPU; got the device cuda:0"):
+        LanguageModels(segmenter.method, segmenter.plan, None, place)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "nsp"}, "'nsp' reads pairs"),
+        ({"vectors": pychunk.Vectors("chunk", "auto")}, "one encoder is needed here"),
+    ],
+)
+def test_what_auto_cannot_be_is_refused(arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pychunk.Segmenter(encoder="auto", **arguments)
