@@ -129,7 +129,7 @@ def test_a_gpu_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "nsp"}, "'nsp' reads pairs"),
+        ({"method": "nsp"}, "no model of pairs, which 'nsp' reads"),
         ({"vectors": pychunk.Vectors("chunk", "auto")}, "one encoder is needed here"),
     ],
 )
