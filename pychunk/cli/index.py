@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from .._engine.arrow import with_current_names
+from .._engine.arrow import flat_text, with_current_names
 from .._engine.data.columns import current_names
 from .._util.counting import counted
 from .._util.durable_files import remove
 from .._util.urls import named, parameters
+from ..encoders import registry
 from ..index import chunk_tables
 from ..index.add_result import AddResult
 from ..index.index import Index
@@ -77,7 +79,10 @@ def index(
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Encoder of the vectors: static (default), a name from `pychunk model list`, or a folder."),
+        typer.Option(
+            help="Encoder of the vectors: static (default), multilingual, auto (one of these, by the first documents), "
+            "a name from `pychunk model list`, or a folder."
+        ),
     ] = None,
     vectors: Annotated[str | None, typer.Option(help="Vectors to store: sentence (default), chunk or both.")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of vector index: flat, pq, hnsw or auto (default).")] = None,
@@ -175,7 +180,7 @@ def index(
     with (
         readable_errors("interrupted; the index is unchanged", {"kind": "--source-kind"}, inputs),
         _asked(asking, cutting, beside, reading) as told,
-        _writing(output, given, inputs) as made,
+        _writing(output, _with_encoder(output, given, inputs, source_kind, reading), inputs) as made,
     ):
         cap_memory(cutting.where)
         if on_duplicate not in ("raise", "merge"):
@@ -340,6 +345,40 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
             remove(path)
 
 
+#: The documents of which ``--encoder auto`` finds the language.
+_FIRST = 64
+
+
+def _with_encoder(
+    path: Path | None, given: dict[str, Any], inputs: list[str], kind: str, reading: ReaderOptions
+) -> dict[str, Any]:
+    """Return the options with the encoder that ``auto`` means: the index's, or that of most of the first documents."""
+    if given.get("encoder") != "auto":
+        return given
+    others = {name: value for name, value in given.items() if name != "encoder"}
+    if path is None or (path / "manifest.json").is_file():
+        return others
+    if "-" in inputs:
+        raise ValueError(
+            "--encoder auto reads the first documents twice; got standard input: name static or multilingual"
+        )
+    from ..inputs.foreign_documents import foreign_languages  # imported here because few runs need it
+
+    texts = list(itertools.islice(_texts(inputs, kind, reading), _FIRST))
+    found = foreign_languages(*flat_text(pa.array(texts, pa.large_string())))
+    foreign = len(found) - found.count(None)
+    chosen = "multilingual" if 2 * foreign > len(found) else "static"
+    say(f"--encoder {chosen}: of the first {counted(len(found), 'document')}, {foreign} not in English")
+    return {**others, "encoder": chosen}
+
+
+def _texts(inputs: list[str], kind: str, reading: ReaderOptions) -> Iterator[str]:
+    """Yield the texts of documents. What cannot be read is told later, by the reading for the index."""
+    for source, said in reading.sources(inputs, kind, frozenset(), lambda _: None, [], None):
+        for batch in source.batches(in_pieces=True):
+            yield from (text or "" for text in batch.table[said.get("text", "text")].to_pylist())
+
+
 def _check_terms(given: dict[str, Any]) -> None:
     """Check the options of BM25's terms before anything is opened, and raise an error for one without effect."""
     if given.get("terms") not in (None, "words", "ngrams", "auto", "none"):
@@ -475,6 +514,8 @@ def _batches(
     options |= {"vectors": Vectors(vectors, encoder, facts.get("late_chunking", False)), "on_error": on_error}
     if told.llm is not None:
         options = with_llm(options, told.llm)
+    if encoder == registry.MULTILINGUAL and cutting.method != "nsp":
+        options["encoder"] = encoder  # the static encoder, by whose vectors documents are cut else, knows English
     made = Segmenter(**options)
     if levels is not None:
         from ..levels.level_segmenter import NodeSegmenter

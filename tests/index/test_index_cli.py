@@ -14,7 +14,9 @@ from index_commands import DOCUMENTS, refused, run, written
 from rich.console import Console
 
 import pychunk
+from pychunk import Index
 from pychunk.cli import index as index_command
+from pychunk.encoders.files import model_packages
 from pychunk.inputs import language_warning
 from pychunk.io import listing
 
@@ -323,6 +325,32 @@ def test_contexts_are_refused_where_no_words_are_searched(tmp_path: Path, docume
     assert f"--method proposition needs terms, and {said}" in refused(
         *new, "-m", "proposition", "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "test"
     )
+
+
+def test_auto_takes_the_encoder_for_most_of_the_first_documents(tmp_path: Path) -> None:
+    try:
+        model_packages.folder(model_packages.MULTILINGUAL)
+    except ImportError as error:
+        pytest.skip(str(error))
+    folder, index = tmp_path / "texts", tmp_path / "it.idx"
+    folder.mkdir()
+    german = (
+        "Die Pumpe der Werkstatt läuft nicht mehr, weil ihr Schalter kaputt ist. Der Meister setzt sie morgen instand. "
+    )
+    for name, text in {"a": german * 3, "b": "Где находится вокзал этого города?", "c": "Cats purr."}.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    told = invoke(["index", str(folder), "-o", str(index), "--encoder", "auto"]).stderr
+    assert "--encoder multilingual: of the first 3 documents, 2 not in English" in told
+    assert "warning" not in told  # documents are cut by its vectors, too
+    with Index.open(index) as made:
+        assert made.info["encoder"]["name"] == "multilingual"
+        (hit,) = made.search("a pump that does not run", mode="dense", k=1)[0]
+        assert hit.document_id.endswith("a.txt")
+    assert "3 kept" in invoke(["index", str(folder), "-o", str(index), "--encoder", "auto"]).stderr
+    (folder / "a.txt").write_text("Dogs bark.")
+    other = ["index", str(folder), "-o", str(tmp_path / "other.idx"), "--encoder", "auto"]
+    assert "--encoder static: of the first 3 documents, 1 not in English" in invoke(other).stderr
+    assert "standard input" in refused("index", "-", "-o", str(tmp_path / "third.idx"), "--encoder", "auto")
 
 
 def test_a_warning_speaks_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
