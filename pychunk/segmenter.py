@@ -30,6 +30,7 @@ from .chunks.batch import ChunkBatch
 from .chunks.collector import ChunkCollector
 from .chunks.provenance import BatchProvenance
 from .defaults import CHUNKS
+from .encoders import registry
 from .features.model_features import Models
 from .features.sentence_features import with_sentences
 from .inputs.arguments import split_all
@@ -362,7 +363,8 @@ class Segmenter:
             )
         text, spans = editing.edited_text(origin.inputs.texts.texts[0], edits)
         writes = getattr(cutter.method, "writes", None) is not None
-        inputs = editing.edited_inputs(origin, text, lambda batch: self.read(batch)[1], writes)
+        read = editing.edited_inputs(origin, text, lambda batch: self.read(batch)[1], writes)
+        inputs = cutter.models.chosen(read, self._threads())
         kept = None
         if self.backend == "native" and self.placement.device is None and inputs.foreign is None:
             kept = origin.take_sentences() or native.KeptSentences()
@@ -631,6 +633,7 @@ class Segmenter:
             raise ValueError(
                 f"method {self.method.name!r} has no threshold to fit; choose 'semantic' or 'nsp', which have one"
             )
+        registry.check_one(self._options["encoder"])
         total = count = 0
         inputs = Inputs.of(sample, columns, on_error=self.on_error).with_parsed(self._reads_blocks)
         for request, _ in self.requests(inputs):

@@ -9,7 +9,7 @@ another encoder:
 Use the result with ``Segmenter("topic", encoder="minilm", model="my-topics")``. The network of ``multilingual`` also
 learns from chapters of manuals in many languages, which ``python -m training.manuals`` collects:
 
-    python -m training.topic --encoder multilingual --manuals manuals.parquet --unseen tr hi --words 2045 --out DIR
+    python -m training.topic --encoder multilingual --manuals manuals.parquet --unseen tr ko --words 2045 --out DIR
 """
 
 from __future__ import annotations

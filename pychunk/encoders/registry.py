@@ -128,6 +128,15 @@ def identity(encoder: Any) -> Hashable:
     return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS), own
 
 
+def check_one(encoder: Any) -> None:
+    """Raise ValueError for ``"auto"``, by which a Segmenter chooses one of two encoders for each document."""
+    if isinstance(encoder, str) and encoder == "auto":
+        raise ValueError(
+            f"encoder='auto' chooses static or {MULTILINGUAL} for each document that is cut, and one encoder is needed "
+            "here: pass one of these two"
+        )
+
+
 def _is_model2vec(path: Path) -> bool:
     """Return whether a folder holds a model of model2vec, and none in pychunk's own formats."""
     own = any(os.path.isfile(path / facts) for facts in (model_dir.FACTS, static_encoder.FACTS))
@@ -152,11 +161,7 @@ def _directory(encoder: Any, task: str) -> Path:
         from .files import model_packages  # imported here because few programs need a model of a package
 
         return model_packages.folder(model_packages.MULTILINGUAL)
-    if isinstance(encoder, str) and encoder == "auto":
-        raise ValueError(
-            f"encoder='auto' chooses static or {MULTILINGUAL} for each document that is cut, and one encoder is needed "
-            "here: pass one of these two"
-        )
+    check_one(encoder)
     from .files import catalogue  # imported here because it loads everything that builds models
 
     if isinstance(encoder, (str, Path)):

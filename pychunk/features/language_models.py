@@ -57,13 +57,13 @@ class LanguageModels(Models):
 
     @property
     def cuts_by_static(self) -> bool:
-        """True if vectors of the static encoder decide where documents in any language are cut."""
+        """True if vectors of the static encoder decide where documents in other languages are cut, too."""
         return self.others is None and super().cuts_by_static
 
     @property
     def returns_static(self) -> bool:
-        """True if vectors of the static encoder are returned for documents in any language."""
-        return self.others is None and super().returns_static
+        """True if vectors of the static encoder are returned for documents in other languages, too."""
+        return super().returns_static and (self.others is None or self.others.table is self.table)
 
     def request(self, features: Features, plan: Plan, *, foreign: bool = False, **arguments: Any) -> Request:
         """Return a request of documents that are all in English or, if ``foreign``, all in other languages."""
@@ -87,7 +87,12 @@ class LanguageModels(Models):
         found = super().metadata(own_vectors)
         if self.others is not None and not own_vectors:
             known = self.others.metadata(False)
+            if self.threshold is not None:
+                known["threshold_value"] = self.others.threshold
             found["other_languages"] = {name: known[name] for name in known if known[name] != found.get(name)}
+            if self._fills_table and self.table is not self.others.table:
+                # No index and no compressor takes such vectors, because those of two encoders cannot be compared.
+                found["vector_encoder"] = f"{self.table.fingerprint} or {self.others.table.fingerprint}"
         return found
 
     def prepare(self, request: Request, engine: Engine) -> Request | TokenizedRequest:

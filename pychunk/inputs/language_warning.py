@@ -64,7 +64,8 @@ def first_foreign(texts: TextBatch, first_document: int) -> tuple[str, str]:
         data, offsets = flat_text(column[: max(0, _LANGUAGES - _looked)])
         _looked += len(offsets) - 1
         for at, language in enumerate(foreign_documents.foreign_languages(data, offsets)):
-            if language is not None:
+            own = data[offsets[at] : min(offsets[at + 1], offsets[at] + foreign_documents.BYTES)]
+            if language is not None and foreign_documents.is_prose(own):
                 return language, _named(texts, row + at, first_document)
         row += len(column)
     return "", ""

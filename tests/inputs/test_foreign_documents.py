@@ -29,6 +29,43 @@ def test_other_scripts_and_prose_in_latin_letters_are_found() -> None:
     ]
 
 
+MARKUP = """# Pumpen
+
+Siehe [die Anleitung](https://example.org/pumps/install.html) und `pump --start`:
+
+```sh
+pip install pump && pump start --now --verbose --in the background and with a log
+```
+
+- **Schalter**: Er muss auf 1 stehen, bevor die Pumpe läuft.
+- **Ventil**: Es wird erst geöffnet, wenn der Druck 2,5 bar erreicht hat.
+"""
+
+
+def test_markup_does_not_hide_a_language() -> None:
+    tags = "<p class='intro'>Der <b>Bahnhof</b> liegt im Norden der Stadt, und er wurde oft <i>erweitert</i>.</p>" * 3
+    letter = "Müller GmbH, 10. 3. 2024\n\n" + GERMAN + "\nTel. 0171 2345678, 12.400,00 EUR, Nr. 17-B/4, IBAN DE12 3456"
+    russian = "Установка:\n\n```sh\npip install it && it start with the defaults\n```\nПосле этого насос работает."
+    assert of([MARKUP, tags, letter, russian, f"<div class='a b'>{russian}</div>"]) == ["de"] * 3 + ["ru"] * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "├── src\n│   ├── main.py\n│   └── lib.rs\n└── README.md\n",
+        "─────────────\n Total  │ Price │ Date\n─────────────",
+        "🎉🎉🎉🎉 🚀🚀🚀 done ✅✅✅",
+        "Downloading ████████ 100%\nInstalling ████ 40%",
+        "• • • • • Item • ▪ ▪ ▪ one • • two",
+        "The angle α, β and γ. θ=π/2, and φ as well as ψ are small.",
+        "hɛˈləʊ, ðɪs ɪz ən ˈɪŋglɪʃ ˈsɛntəns",
+        "\ue000\ue001\ue002 table",
+    ],
+)
+def test_symbols_make_no_language(text: str) -> None:
+    assert of([text]) == [None]
+
+
 def test_a_document_in_two_languages_is_not_certain() -> None:
     assert of([GERMAN + ENGLISH, ENGLISH + GERMAN, GERMAN + CODE]) == [None] * 3
 

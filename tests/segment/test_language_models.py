@@ -58,12 +58,13 @@ def test_a_document_is_cut_as_with_the_encoder_of_its_language(method: str | Non
 @settings(max_examples=25)
 @given(st.lists(st.integers(0, len(TEXTS) - 1), max_size=7), st.integers(1, 3))
 def test_any_batch_and_number_of_threads_gives_the_same(numbers: list[int], threads: int) -> None:
-    segmenter = pychunk.Segmenter(encoder="auto", vectors="chunk", placement=pychunk.Placement(threads=threads))
-    found = rows(segmenter([TEXTS[number] for number in numbers]))
-    alone = [
-        each | {"document_index": row} for row, number in enumerate(numbers) for each in rows(segmenter(TEXTS[number]))
-    ]
-    assert found == alone
+    one, several = (
+        pychunk.Segmenter(encoder="auto", vectors="chunk", placement=pychunk.Placement(threads=count))
+        for count in (1, threads)
+    )
+    texts = [TEXTS[number] for number in numbers]
+    alone = [each | {"document_index": row} for row, text in enumerate(texts) for each in rows(one(text))]
+    assert rows(several(texts)) == alone
 
 
 def test_scores_cuts_edits_and_levels_go_by_the_language_too() -> None:
@@ -75,6 +76,9 @@ def test_scores_cuts_edits_and_levels_go_by_the_language_too() -> None:
         other = GERMAN if text.startswith("The") else ENGLISH
         edited = auto.edit(auto(text), [(0, len(text), other * 4)])
         assert edited.table.equals(auto(other * 4).table)
+        titled = pychunk.Segmenter("pic", encoder="auto", summary="title")
+        edited = titled.edit(titled(text, columns={"titles": ["A"]}), [(0, len(text), other * 4)])
+        assert edited.table.equals(titled(other * 4, columns={"titles": ["A"]}).table)
         levels = [
             pychunk.segment_levels([text], ["group", "document"], encoder=each).chunks() for each in ("auto", encoder)
         ]
@@ -88,6 +92,7 @@ def test_the_metadata_names_both_encoders_and_does_not_depend_on_the_batch() -> 
     other = pychunk.segment(GERMAN, encoder="multilingual").metadata
     assert found[0]["other_languages"]["encoder"] == other["encoder"]
     assert found[0]["other_languages"]["topic_model"] == other["topic_model"]
+    assert found[0]["other_languages"]["threshold_value"] == other["options"]["threshold_value"]
 
 
 def test_vectors_of_the_caller_choose_no_encoder() -> None:
@@ -111,6 +116,24 @@ def test_without_the_package_english_models_read_all_and_the_warning_has_the_com
     found = pychunk.Segmenter(encoder="auto")([GERMAN * 2, ENGLISH])
     assert set(found.table["encoder"].to_pylist()) == {"static"}
     assert 'Pass "auto", which needs the multilingual table (pip install it)' in caplog.text
+
+
+def test_no_index_takes_vectors_of_two_encoders(tmp_path: Path) -> None:
+    chunks = pychunk.segment([ENGLISH, GERMAN], "sentence", encoder="auto", vectors="sentence", ids=["a", "b"])
+    for encoder in ("static", "multilingual"):
+        with (
+            pychunk.Index.create(tmp_path / encoder, encoder=encoder) as index,
+            pytest.raises(ValueError, match=r"pychunk-static-en.* or pychunk-multilingual"),
+        ):
+            index.add(chunks)
+
+
+def test_one_encoder_is_needed_to_embed_and_to_fit() -> None:
+    for task in ("passage", "query"):
+        with pytest.raises(ValueError, match="one encoder is needed here"):
+            pychunk.embed([ENGLISH, GERMAN], encoder="auto", task=task)
+    with pytest.raises(ValueError, match="one encoder is needed here"):
+        pychunk.Segmenter("semantic", encoder="auto").fit([GERMAN])
 
 
 def test_the_callers_column_of_the_same_name_stays() -> None:
