@@ -47,8 +47,10 @@ def foreign_languages(text: U8, offsets: I64, threads: int = 1) -> list[str | No
         >>> foreign_languages(*flat_text(pa.array(["Where is it?", "Где вокзал?", ""], pa.large_string())))
         [None, 'ru', None]
     """
+    out: list[str | None] = [None] * (len(offsets) - 1)
+    if not (text[offsets[0] : offsets[-1]] >= 0x80).any() and np.diff(offsets).max(initial=0) < _LATIN:
+        return out  # before Arrow makes its first array, for which it loads pandas
     found = languages.load().detect(strings(text, offsets), threads).to_pylist()
-    out: list[str | None] = [None] * len(found)
     rows, parts = [], []
     for row, language in enumerate(found):
         own = text[offsets[row] : min(offsets[row + 1], offsets[row] + BYTES)]
