@@ -99,7 +99,7 @@ class Client(AbstractContextManager["Client"], AbstractAsyncContextManager["Clie
             try:
                 outcome = self._http.post("/v1/segment", params=request.options, content=request.body)
             except self._failed as error:
-                outcome = error.with_traceback(None)  # which holds this frame, and thus itself and the batch
+                outcome = str(error)  # The error holds this frame, and would thus keep itself and the batch.
             if (pause := self._pause(attempt, outcome)) is None:
                 return request.chunks(outcome)
             time.sleep(pause)
@@ -121,7 +121,7 @@ class Client(AbstractContextManager["Client"], AbstractAsyncContextManager["Clie
             try:
                 outcome = await self._later.post("/v1/segment", params=request.options, content=request.body)
             except self._failed as error:
-                outcome = error.with_traceback(None)  # which holds this frame, and thus itself and the batch
+                outcome = str(error)  # The error holds this frame, and would thus keep itself and the batch.
             if (pause := self._pause(attempt, outcome)) is None:
                 return request.chunks(outcome)
             await asyncio.sleep(pause)
@@ -146,12 +146,16 @@ class Client(AbstractContextManager["Client"], AbstractAsyncContextManager["Clie
     def _pause(self, attempt: int, outcome: Any) -> float | None:
         """Return the seconds until the next attempt, or None if a response is the last one.
 
+        Args:
+            attempt: The number of the attempt, from 0.
+            outcome: The response, or the reason why the service could not be reached.
+
         Raises:
             OSError: The last attempt could not reach the service.
         """
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, str):
             if attempt == self._retries:
-                raise OSError(f"{self._http.base_url} cannot be reached: {outcome}") from outcome
+                raise OSError(f"{self._http.base_url} cannot be reached: {outcome}")
             said = None
         elif outcome.status_code not in _RETRIED or attempt == self._retries:
             return None

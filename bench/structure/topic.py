@@ -1,8 +1,5 @@
 """Section starts of Wikipedia articles that no model learned from, found by `topic` and by other methods.
 
-With --manuals (training/manuals.py makes the file) the chapters of manuals that were held out are cut with the encoder
-`multilingual`, in languages whose sections its network learned from, and in others.
-
 The articles have three views: headings hidden and one line, headings hidden with line breaks kept, and unchanged. The
 thresholds of `semantic` are the best on validation articles. With --ablations (extra `train`) the network is trained
 again on fewer articles, without each group of inputs and from lengths alone.
@@ -26,8 +23,8 @@ import numpy as np
 import pychunk
 from pychunk.evaluation.measures import intervals
 from pychunk.training.corpus import default_articles, read_articles
-from training import manuals, topic_eval
-from training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Article, View, seen
+from training import topic_eval
+from training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, View, seen
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -46,8 +43,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "paragraph": {"method": "paragraph"},
     "fixed, 300 tokens": {"method": "fixed", "size": 300},
 }
-#: The languages of manuals: the network saw sections of the first three, and none of the others.
-LANGUAGES = ("de", "ja", "ru", "tr", "ko")
 #: The articles of each part and the passes of the ablations.
 LIMIT, EPOCHS = 1000, 6
 
@@ -55,8 +50,8 @@ LIMIT, EPOCHS = 1000, 6
 class Shown:
     """The articles of a part of the split that have sections, in the form of a view."""
 
-    def __init__(self, articles: Sequence[Article], view: View) -> None:
-        own = [each for each in (seen(article, view) for article in articles) if each[1]]
+    def __init__(self, articles: Sequence[str], view: View) -> None:
+        own = [each for each in (seen(text, view) for text in articles) if each[1]]
         self.texts = [text for text, _ in own]
         self.articles = topic_eval.articles_of(own)
 
@@ -82,10 +77,10 @@ class Shown:
         )
 
 
-def tuned(validation: Shown, **more: Any) -> dict[str, Any]:
+def tuned(validation: Shown) -> dict[str, Any]:
     """Return the window and percentile of `semantic` with the best F1."""
     every = [
-        {"method": "semantic", "window": window, "threshold": ("percentile", percentile), **more}
+        {"method": "semantic", "window": window, "threshold": ("percentile", percentile)}
         for window in WINDOWS
         for percentile in PERCENTILES
     ]
@@ -107,28 +102,6 @@ def compare(test: Sequence[str], validation: Sequence[str]) -> tuple[list[dict[s
             if not method.startswith("topic"):
                 less = intervals.paired(ours, shown.f1(options))._asdict()
                 differences.append({"text": name, "topic less": method, "F1": less})
-    return rows, differences
-
-
-def languages(file: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the rows and differences of :func:`compare` for chapters of manuals, in one line and without headings."""
-    rows, differences = [], []
-    for language in LANGUAGES:
-        chapters = {part: manuals.read(file, part, languages=[language]) for part in ("validation", "test")}
-        held, shown = (Shown([each.lines for each in chapters[part]], HIDDEN) for part in ("validation", "test"))
-        best = tuned(held, encoder="multilingual")
-        others = {
-            name: {**own, "encoder": "multilingual"} for name, own in METHODS.items() if not name.startswith("nsp")
-        }
-        ours = shown.f1(others["topic, any length"])
-        for method, options in {**others, "semantic, the best on validation": best}.items():
-            rows.append(
-                {"language": language, "method": method, "chapters": len(shown.texts), **shown.measured(options)}
-            )
-            show(rows[-1])
-            if not method.startswith("topic"):
-                less = intervals.paired(ours, shown.f1(options))._asdict()
-                differences.append({"language": language, "topic, any length less": method, "F1": less})
     return rows, differences
 
 
@@ -184,7 +157,6 @@ def show(row: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--articles", type=Path, default=default_articles(), help="Parquet with columns id and text")
-    parser.add_argument("--manuals", type=Path, help="chapters of manuals, from training/manuals.py")
     parser.add_argument("--ablations", action="store_true", help="train without each group of inputs, too")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of torch")
     parser.add_argument("--save", type=Path, metavar="FILE")
@@ -196,10 +168,6 @@ def main() -> None:
     speed = rate(test[:150])
     print(", ".join(f"{name} {value:.2f}" for name, value in speed.items()))
     figures: dict[str, Any] = {"rows": rows, "differences": differences, "rate": [speed]}
-    if options.manuals:
-        figures["manuals"], figures["manuals differences"] = languages(options.manuals)
-        for row in figures["manuals differences"]:
-            show(row)
     if options.ablations:
         figures["ablations"] = ablations(options.articles, test, options.threads)
     if options.save:

@@ -1,6 +1,8 @@
 """The client of the service: equal chunks, errors, retries."""
 
 import asyncio
+import contextlib
+import gc
 
 import pyarrow as pa
 import pytest
@@ -57,3 +59,20 @@ def test_the_client(served, tmp_path):
     ):
         client.segment("One.")
     assert "secret" not in server.log.read_text()
+
+
+def test_a_failed_request_is_not_left_to_the_garbage_collector():
+    """The error of an attempt held the frame that held the error and the batch."""
+    with Client(f"http://127.0.0.1:{free_port()}", retries=1) as client:
+        gc.collect()
+        gc.disable()
+        try:
+            with contextlib.suppress(OSError):
+                client.segment("One.")
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            assert "_Request" not in {type(each).__name__ for each in gc.garbage}
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
