@@ -59,7 +59,7 @@ def embed(
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}; got {task!r:.80}")
-    registry.check_one(encoder)
+    registry.check_not_auto(encoder)
     batch = TextBatch.of(texts, column=column)
     if task == "query":
         where = Placement.of(placement)

@@ -31,7 +31,7 @@ from .chunks.collector import ChunkCollector
 from .chunks.provenance import BatchProvenance
 from .defaults import CHUNKS
 from .encoders import registry
-from .features.model_features import Models
+from .features.model_features import models_of
 from .features.sentence_features import with_sentences
 from .inputs.arguments import split_all
 from .inputs.inputs import CALL_BYTES, Inputs
@@ -187,7 +187,10 @@ class Segmenter:
         self.threads = where.threads
         self._most_bytes: int = by_name("pychunk._util.memory", "batch_bytes")(CALL_BYTES)
         self._facts: dict[bool, dict[bytes, bytes]] = {}
-        self.models = _models_of(self, encoder, self.vectors or Vectors(), counter)
+        table = self.vectors or Vectors()
+        self.models = models_of(
+            self.method, self.plan, encoder, table.encoder, self.placement, late=table.late_chunking, counter=counter
+        )
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
 
@@ -364,7 +367,7 @@ class Segmenter:
         text, spans = editing.edited_text(origin.inputs.texts.texts[0], edits)
         writes = getattr(cutter.method, "writes", None) is not None
         read = editing.edited_inputs(origin, text, lambda batch: self.read(batch)[1], writes)
-        inputs = cutter.models.chosen(read, self._threads())
+        inputs = cutter.models.with_encoders(read, self._threads())
         kept = None
         if self.backend == "native" and self.placement.device is None and inputs.foreign is None:
             kept = origin.take_sentences() or native.KeptSentences()
@@ -394,7 +397,7 @@ class Segmenter:
         checked = inputs.checked(
             self.method, lambda texts: split_all(texts, self.engine, self.plan.unwrap_lines, threads, CALL_BYTES)
         )
-        return self.models.chosen(checked, threads)
+        return self.models.with_encoders(checked, threads)
 
     def _chunks(
         self, inputs: Inputs, report: Progress | None, begun: float, kept: KeptSentences | None = None
@@ -633,7 +636,7 @@ class Segmenter:
             raise ValueError(
                 f"method {self.method.name!r} has no threshold to fit; choose 'semantic' or 'nsp', which have one"
             )
-        registry.check_one(self._options["encoder"])
+        registry.check_not_auto(self._options["encoder"])
         total = count = 0
         inputs = Inputs.of(sample, columns, on_error=self.on_error).with_parsed(self._reads_blocks)
         for request, _ in self.requests(inputs):
@@ -776,17 +779,6 @@ class Segmenter:
             }
             found = self._facts[own_vectors] = {b"pychunk": json.dumps(facts).encode()}
         return found
-
-
-def _models_of(segmenter: Segmenter, encoder: EncoderLike | None, table: Vectors, counter: Any) -> Models:
-    """Return the models of a Segmenter: those of one encoder, or of two if the encoder is ``"auto"``."""
-    method, plan, placement = segmenter.method, segmenter.plan, segmenter.placement
-    options = {"late": table.late_chunking, "counter": counter}
-    if encoder == "auto":
-        made = by_name("pychunk.features.language_models", "LanguageModels")
-        found: Models = made(method, plan, table.encoder, placement, **options)
-        return found
-    return Models(method, plan, encoder, table.encoder, placement, **options)
 
 
 #: The arguments of a call by which :meth:`Segmenter.read` reads a batch.

@@ -75,7 +75,7 @@ class ChunkCollector:
 
             removed = removed_table(inputs.given.removed, inputs.texts.ids, inputs.first_document)
         return ChunkBatch(
-            functools.partial(_table_of, self._tables, self._facts, inputs.repeated, inputs.first_document),
+            functools.partial(_table_of, self._tables, self._facts, inputs.columns_of_chunks, inputs.first_document),
             documents=len(inputs.texts),
             first_document=inputs.first_document,
             errors=inputs.errors_with(self._notes),

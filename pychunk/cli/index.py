@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from .._engine.arrow import flat_text, with_current_names
+from .._engine.arrow import with_current_names
 from .._engine.data.columns import current_names
 from .._util.counting import counted
 from .._util.durable_files import remove
@@ -32,6 +31,7 @@ from ..segmenter import Segmenter
 from ..vectors import Vectors
 from . import file_cache
 from .incremental import Changes
+from .index_encoder import with_encoder
 from .llm import LLMOptions, LLMReport, with_llm
 from .shared.batches import InputProgress, SkippedDocuments, progress_bar, rate_of, refuse, segmented
 from .shared.console import say, sized
@@ -180,7 +180,7 @@ def index(
     with (
         readable_errors("interrupted; the index is unchanged", {"kind": "--source-kind"}, inputs),
         _asked(asking, cutting, beside, reading) as told,
-        _writing(output, _with_encoder(output, given, inputs, source_kind, reading), inputs) as made,
+        _writing(output, with_encoder(given, output, inputs, source_kind, reading), inputs) as made,
     ):
         cap_memory(cutting.where)
         if on_duplicate not in ("raise", "merge"):
@@ -343,40 +343,6 @@ def _writing(path: Path | None, given: dict[str, Any], inputs: list[str]) -> Ite
         made.close(discard=True)
         if new and not saved:  # else a corrected command would fail, because its options differ from the empty index's
             remove(path)
-
-
-#: The documents of which ``--encoder auto`` finds the language.
-_FIRST = 64
-
-
-def _with_encoder(
-    path: Path | None, given: dict[str, Any], inputs: list[str], kind: str, reading: ReaderOptions
-) -> dict[str, Any]:
-    """Return the options with the encoder that ``auto`` means: the index's, or that of most of the first documents."""
-    if given.get("encoder") != "auto":
-        return given
-    others = {name: value for name, value in given.items() if name != "encoder"}
-    if path is None or (path / "manifest.json").is_file():
-        return others
-    if "-" in inputs:
-        raise ValueError(
-            "--encoder auto reads the first documents twice; got standard input: name static or multilingual"
-        )
-    from ..inputs.foreign_documents import foreign_languages  # imported here because few runs need it
-
-    texts = list(itertools.islice(_texts(inputs, kind, reading), _FIRST))
-    found = foreign_languages(*flat_text(pa.array(texts, pa.large_string())))
-    foreign = len(found) - found.count(None)
-    chosen = "multilingual" if 2 * foreign > len(found) else "static"
-    say(f"--encoder {chosen}: of the first {counted(len(found), 'document')}, {foreign} not in English")
-    return {**others, "encoder": chosen}
-
-
-def _texts(inputs: list[str], kind: str, reading: ReaderOptions) -> Iterator[str]:
-    """Yield the texts of documents. What cannot be read is told later, by the reading for the index."""
-    for source, said in reading.sources(inputs, kind, frozenset(), lambda _: None, [], None):
-        for batch in source.batches(in_pieces=True):
-            yield from (text or "" for text in batch.table[said.get("text", "text")].to_pylist())
 
 
 def _check_terms(given: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def identity(encoder: Any) -> Hashable:
     return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS), own
 
 
-def check_one(encoder: Any) -> None:
+def check_not_auto(encoder: Any) -> None:
     """Raise ValueError for ``"auto"``, by which a Segmenter chooses one of two encoders for each document."""
     if isinstance(encoder, str) and encoder == "auto":
         raise ValueError(
@@ -161,7 +161,7 @@ def _directory(encoder: Any, task: str) -> Path:
         from .files import model_packages  # imported here because few programs need a model of a package
 
         return model_packages.folder(model_packages.MULTILINGUAL)
-    check_one(encoder)
+    check_not_auto(encoder)
     from .files import catalogue  # imported here because it loads everything that builds models
 
     if isinstance(encoder, (str, Path)):

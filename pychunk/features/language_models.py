@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from .model_features import Models, Report
 
 
 class LanguageModels(Models):
-    """The models of English, with those of documents in other languages, to which each request goes as a whole.
+    """The models of English documents, and those of documents in other languages. A request goes to one of the two.
 
     If the package of the multilingual table is not installed, the models of English read all documents.
 
@@ -46,10 +47,8 @@ class LanguageModels(Models):
             raise ValueError(f"encoder='auto' runs on the CPU; got the device {placement.device.name}: leave it out")
         super().__init__(method, plan, None, table_encoder, placement, **options)
         self.others: Models | None = None
-        try:
+        with contextlib.suppress(ImportError):  # The warning about other languages has the command.
             self.others = Models(method, plan, MULTILINGUAL, table_encoder, placement, **options)
-        except ImportError:  # The warning about other languages has the command.
-            return
 
     def _of(self, request: Request) -> Models | None:
         """Return the models of other languages if they made a request, else None."""
@@ -73,7 +72,7 @@ class LanguageModels(Models):
             plan = plan.with_(threshold_value=self.others.threshold)
         return self.others.request(features, plan, **arguments).with_(foreign=True)
 
-    def chosen(self, inputs: Inputs, threads: int) -> Inputs:
+    def with_encoders(self, inputs: Inputs, threads: int) -> Inputs:
         """Return the inputs with the choice for each document. If the caller passes vectors, there is none."""
         if inputs.foreign is not None or inputs.given.has_vectors:
             return inputs

@@ -191,8 +191,8 @@ class Models:
             "topic_head": self.topic,
         }
 
-    def chosen(self, inputs: Inputs, threads: int) -> Inputs:
-        """Return the inputs with the encoder of each document, if it depends on the document."""
+    def with_encoders(self, inputs: Inputs, threads: int) -> Inputs:
+        """Return the inputs with the choice of each document's encoder, if it depends on the document."""
         return inputs
 
     def metadata(self, own_vectors: bool) -> dict[str, Any]:
@@ -402,6 +402,17 @@ def with_cuts(request: Request, method: Method) -> Request:
     if removed is not None:
         request = request.with_(removed=removed if before is None else before.merged(removed))
     return request.with_(cuts=cuts, notes=decided.notes)
+
+
+def models_of(
+    method: Method, plan: Plan, encoder: Any, table_encoder: Any, placement: ModelPlacement, **options: Any
+) -> Models:
+    """Return the models of one encoder, or of two if the encoder is ``"auto"``: see :class:`Models`."""
+    if encoder == "auto":
+        from .language_models import LanguageModels  # imported here because it imports this module
+
+        return LanguageModels(method, plan, table_encoder, placement, **options)
+    return Models(method, plan, encoder, table_encoder, placement, **options)
 
 
 class PassProgress:

@@ -96,7 +96,7 @@ class Inputs:
         return replace(self, said=columns_of_parsers(self.texts.source, self.said, has_structure))
 
     @property
-    def repeated(self) -> dict[str, Any]:
+    def columns_of_chunks(self) -> dict[str, Any]:
         """The columns that every chunk repeats: the encoder that was chosen for the document, and the caller's."""
         if self.foreign is None:
             return self.kept

@@ -90,15 +90,15 @@ def examine(inputs: Inputs, words: TokenTable, share: float, limit: float, decid
             warn(0, lambda: where, decided, language)
 
 
-def _command() -> str:
-    """Return the clause with the command that installs the multilingual table, or "" if it is installed."""
+def _way(encoder: str) -> str:
+    """Return how to get vectors of other languages, with the command that installs them if they are not there."""
     from ..encoders.files import model_packages  # imported here because few calls warn
 
     try:
         model_packages.folder(model_packages.MULTILINGUAL)
     except (ImportError, ValueError) as error:
-        return f", which needs the multilingual table ({str(error).rpartition('; ')[2]})"
-    return ""
+        return f'Install the multilingual table ({str(error).rpartition("; ")[2]}) and pass "{encoder}"'
+    return f'Pass "{encoder}"'
 
 
 _warned: set[str] = set()
@@ -130,8 +130,8 @@ def warn(share: float, where: Callable[[], str], decided: Mapping[str, bool], la
         to = " to a method that takes any encoder (semantic, pic, cluster)" if "cuts" in new else ""
         one = "multilingual" if "vectors" in new else "auto"  # vectors of two encoders could not be compared
         told.append(
-            f'the static encoder knows English; text in other {texts} {effects}. Pass "{one}"{_command()}, or a model '
-            f"of this language as encoder={to}, or {remedies}"
+            f"the static encoder knows English; text in other {texts} {effects}. {_way(one)}, or a model of this "
+            f"language as encoder={to}, or {remedies}"
         )
     if "budgets" in new:
         told.append(

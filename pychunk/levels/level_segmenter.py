@@ -83,8 +83,8 @@ class NodeSegmenter(Segmenter):
         table = found.chunks().table
         if inputs.texts.uuids:
             table = table.replace_schema_metadata({**(table.schema.metadata or {}), ID_TYPE: UUIDS})
-        if inputs.repeated:
-            table = with_kept(table, inputs.repeated, first_document)
+        if inputs.columns_of_chunks:
+            table = with_kept(table, inputs.columns_of_chunks, first_document)
         return ChunkBatch(
             table, documents=len(inputs.texts), first_document=first_document, errors=inputs.errors_with([])
         )

