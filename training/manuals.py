@@ -1,8 +1,8 @@
 """Collect sections of translated manuals from Debian packages, for training topics in many languages.
 
-The command takes a folder of ``.deb`` files (``PACKAGES`` names them and their licences). It writes a Parquet file with
-a row for each chapter: its key, which is the same in every language, the language, its lines, and which of these are
-headings. Chapters whose pages are not translated are left out.
+The command takes a folder of ``.deb`` files (``MANUALS`` names them and their licences). It writes a Parquet file with
+a row for each chapter: its part of the split, language and name, its lines, and which of these are headings. Pages that
+are not translated are left out.
 
     python -m training.manuals --debs debs --out manuals.parquet
 """
@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -26,26 +27,44 @@ from pychunk.training.corpus import Part, part_of
 
 from .multilingual.texts import clean, code, members
 
-#: The packages that the command reads, by the beginnings of their names: the pattern of pages and of the language in
-#: it, how pages become chapters, and the licence.
-PACKAGES = {
-    "libreoffice-help-": (r"/help/([\w-]+)/text/(.*)\.html$", "twelve", "MPL-2.0"),
-    "debian-handbook": (r"/html/([\w-]+)/(.*)\.html$", "number", "CC-BY-SA-3.0 or GPL-2+"),
-    "debian-reference-": (r"/debian-reference/(.*)\.([\w-]+)\.html$", "page", "GPL-2+"),
-    "maint-guide": (r"/html/(.*)\.([\w-]+)\.html$", "page", "GPL-2+"),
-    "debian-faq": (r"/FAQ/(?:[\w-]+/)?(.*)\.([\w-]+)\.html$", "page", "GPL-2+"),
-    "installation-guide-amd64": (r"/installation-guide-amd64/([\w-]+)/(.*)\.html$", "chapter", "GPL-2"),
-    "gnome-user-docs": (r"/help/([\w@]+)/(.*)\.page$", "twelve", "CC-BY-SA-3.0"),
+
+@dataclass(frozen=True)
+class Manual:
+    """A manual in Debian's packages.
+
+    Attributes:
+        pages: The pattern of its pages' names, with the groups ``page`` and ``language``.
+        chapter: How pages are joined to chapters: "page" (each is one), "number" (by the first number in its heading),
+            "name" (by the first four letters of the name) or "folder" (twelve of a folder).
+        licence: The licence.
+        deepest: The deepest headings that begin sections.
+    """
+
+    pages: str
+    chapter: str
+    licence: str
+    deepest: int = 6
+
+
+#: The manuals that the command reads, by the beginnings of their packages' names. LibreOffice's headings below the
+#: second level name single options.
+MANUALS = {
+    "libreoffice-help-": Manual(r"/help/(?P<language>[\w-]+)/text/(?P<page>.*)\.html$", "folder", "MPL-2.0", 2),
+    "debian-handbook": Manual(r"/html/(?P<language>[\w-]+)/(?P<page>.*)\.html$", "number", "CC-BY-SA-3.0 or GPL-2+"),
+    "debian-reference-": Manual(r"/debian-reference/(?P<page>.*)\.(?P<language>[\w-]+)\.html$", "page", "GPL-2+"),
+    "maint-guide": Manual(r"/html/(?P<page>.*)\.(?P<language>[\w-]+)\.html$", "page", "GPL-2+"),
+    "debian-faq": Manual(r"/FAQ/(?:[\w-]+/)?(?P<page>.*)\.(?P<language>[\w-]+)\.html$", "page", "GPL-2+"),
+    "installation-guide-amd64": Manual(
+        r"/installation-guide-amd64/(?P<language>[\w-]+)/(?P<page>.*)\.html$", "name", "GPL-2"
+    ),
+    "gnome-user-docs": Manual(r"/help/(?P<language>[\w@]+)/(?P<page>.*)\.page$", "folder", "CC-BY-SA-3.0"),
 }
 #: The share of a manual's pages on which a line must stand to be left out, as navigation and repeated notes are.
 REPEATED = 0.03
-#: The fewest lines of a page, and the most pages of a manual of short pages that are one chapter.
+#: The fewest lines of a page, and the pages of a folder that are one chapter.
 LINES, TOGETHER = 3, 12
 #: The most chapters of a language that are learned from.
 MOST = 150
-
-#: The deepest headings of LibreOffice's pages that begin sections; deeper ones name single options.
-LIBREOFFICE = 2
 #: The end of LibreOffice's pages.
 _NOTE = "This page is: |Title is: |Help content debug"
 
@@ -53,10 +72,18 @@ Lines = list[tuple[str, bool]]
 
 
 class Chapter(NamedTuple):
-    """A chapter of a manual: its key, language, and lines, each with whether it is a heading."""
+    """A chapter of a manual.
 
-    key: str
+    Attributes:
+        part: The part of the split, the same for the same pages in every language.
+        language: The language.
+        name: The manual and its chapter.
+        lines: The lines, each with whether it is a heading.
+    """
+
+    part: Part
     language: str
+    name: str
     lines: Lines
 
 
@@ -100,42 +127,51 @@ def _mallard(content: bytes) -> Lines:
     return [each for each in lines if each[0]]
 
 
-def _chapter(how: str, page: str, place: int, lines: Lines) -> str:
-    """Return the name of the chapter that a page belongs to."""
-    if how == "twelve":
-        return f"{page.rpartition('/')[0]}/{place // TOGETHER}"
-    if how == "number":
-        found = re.search(r"(\d+)\.", lines[0][0]) if lines else None
-        return found[1] if found else "preface"
-    return page[:4] if how == "chapter" else page
+def _chapter(manual: Manual, page: str, lines: Lines) -> str:
+    """Return what the pages of a chapter have in common, the same in every language."""
+    if manual.chapter == "folder":
+        return page.rpartition("/")[0]
+    if manual.chapter == "number":
+        number = re.search(r"\d+", lines[0][0]) if lines else None
+        return str(int(number[0])) if number else "preface"  # int() reads Arabic digits, too
+    return page[:4] if manual.chapter == "name" else page
 
 
 def chapters(deb: Path) -> Iterator[Chapter]:
     """Yield the chapters of the manuals in a package."""
-    begin = next((begin for begin in PACKAGES if deb.name.startswith(begin)), None)
-    if begin is None:
-        return
-    pattern, how, _ = PACKAGES[begin]
-    deepest = LIBREOFFICE if begin.startswith("libreoffice") else 6
-    pages: dict[str, list[tuple[str, Lines]]] = defaultdict(list)
-    for name, content in sorted(members(deb, pattern)):
-        groups = [each for each in re.search(pattern, name).groups() if each]  # type: ignore[union-attr]
-        page, language = groups if how == "page" and len(groups) > 1 else (groups[-1], groups[0])
-        language = "en" if language == "C" else language
-        pages[language].append((page, _mallard(content) if name.endswith(".page") else _html(content, deepest)))
-    for language, found in pages.items():
-        seen = Counter(line for _, lines in found for line in {line for line, _ in lines})
-        repeated = {line for line, count in seen.items() if count > max(2, REPEATED * len(found))}
-        joined: dict[str, list[Lines]] = defaultdict(list)
-        for place, (page, lines) in enumerate(found):
-            kept = [each for each in lines if each[0] not in repeated]
-            joined[_chapter(how, page, place, lines)].append(kept)
-        for name, parts in joined.items():
-            if how == "number":
-                parts.sort(key=lambda part: [int(each) for each in re.findall(r"\d+", part[0][0])] if part else [])
-            chapter = [line for part in parts if _translated(part, code(language)) for line in part]
-            if sum(heading for _, heading in chapter) > 2:
-                yield Chapter(f"{begin.strip('-')}/{name}", code(language), chapter)
+    for begin, manual in MANUALS.items():
+        if not deb.name.startswith(begin):
+            continue
+        pages: dict[str, list[tuple[str, Lines]]] = defaultdict(list)
+        for name, content in sorted(members(deb, manual.pages)):
+            if found := re.search(manual.pages, name):
+                lines = _mallard(content) if name.endswith(".page") else _html(content, manual.deepest)
+                pages["en" if found["language"] == "C" else found["language"]].append((found["page"], lines))
+        for language, own in pages.items():
+            yield from _joined(begin.strip("-"), manual, code(language), own)
+
+
+def _joined(package: str, manual: Manual, language: str, pages: list[tuple[str, Lines]]) -> Iterator[Chapter]:
+    """Yield the chapters of a manual in a language.
+
+    Not all languages have all pages, so a page of a folder is in the part that its own name decides. Otherwise a page
+    could be learned from in one language and measured in another.
+    """
+    counts = Counter(line for _, lines in pages for line in {line for line, _ in lines})
+    repeated = {line for line, count in counts.items() if count > max(2, REPEATED * len(pages))}
+    joined: dict[tuple[Part, str], list[Lines]] = defaultdict(list)
+    for page, lines in pages:
+        name = f"{package}/{_chapter(manual, page, lines)}"
+        part = part_of(f"{package}/{page}" if manual.chapter == "folder" else name)
+        joined[part, name].append([each for each in lines if each[0] not in repeated])
+    for (part, name), found in joined.items():
+        if manual.chapter == "number":
+            found.sort(key=lambda lines: [int(each) for each in re.findall(r"\d+", lines[0][0])] if lines else [])
+        size = TOGETHER if manual.chapter == "folder" else len(found)
+        for at in range(0, len(found), size):
+            lines = [line for own in found[at : at + size] if _translated(own, language) for line in own]
+            if sum(heading for _, heading in lines) > 2:
+                yield Chapter(part, language, f"{name}/{at // size}", lines)
 
 
 def _translated(lines: Lines, language: str) -> bool:
@@ -148,7 +184,7 @@ def _translated(lines: Lines, language: str) -> bool:
 
 
 def read(file: Path, part: Part, without: Sequence[str] = (), languages: Sequence[str] = ()) -> list[Chapter]:
-    """Return the chapters of a part of the split, which is decided by the key and thus the same in every language.
+    """Return the chapters of a part of the split, at most :data:`MOST` of each language.
 
     Args:
         file: The Parquet file.
@@ -159,16 +195,16 @@ def read(file: Path, part: Part, without: Sequence[str] = (), languages: Sequenc
     counts, kept = Counter[str](), []
     for row in sorted(pq.read_table(file).to_pylist(), key=_order):
         language = row["language"]
-        if part_of(row["key"]) != part or language in without or (languages and language not in languages):
+        if row["part"] != part or language in without or (languages and language not in languages):
             continue
         counts[language] += 1
         if counts[language] <= MOST:
-            kept.append(Chapter(row["key"], language, list(zip(row["lines"], row["headings"], strict=True))))
+            kept.append(Chapter(part, language, row["name"], list(zip(row["lines"], row["headings"], strict=True))))
     return kept
 
 
 def _order(row: dict[str, Any]) -> bytes:
-    return hashlib.sha256(f"{row['language']}:{row['key']}".encode()).digest()
+    return hashlib.sha256(f"{row['language']}:{row['part']}:{row['name']}".encode()).digest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -180,8 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = [chapter for deb in sorted(options.debs.glob("*.deb")) for chapter in chapters(deb)]
     rows = [
         {
-            "key": each.key,
+            "part": each.part,
             "language": each.language,
+            "name": each.name,
             "lines": [line for line, _ in each.lines],
             "headings": [heading for _, heading in each.lines],
         }

@@ -188,7 +188,7 @@ def train(options: argparse.Namespace) -> None:
             "chapters": {part: len(manuals.read(options.manuals, part, options.unseen)) for part in PARTS},
             "languages": sorted({each.language for each in manuals.read(options.manuals, "train", options.unseen)}),
             "unseen": options.unseen,
-            "sources": {name: licence for name, (*_, licence) in manuals.PACKAGES.items()},
+            "sources": {name.strip("-"): manual.licence for name, manual in manuals.MANUALS.items()},
             "manuals": {
                 language: measured([each.lines for each in chapters if each.language == language], HIDDEN, *arguments)
                 for language in [*MEASURED, *options.unseen]

@@ -24,7 +24,7 @@ import pychunk
 from pychunk.evaluation.measures import intervals
 from pychunk.training.corpus import default_articles, read_articles
 from training import topic_eval
-from training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, View, seen
+from training.topic_articles import HIDDEN, PARAGRAPHS, WHOLE, Article, View, seen
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -50,8 +50,8 @@ LIMIT, EPOCHS = 1000, 6
 class Shown:
     """The articles of a part of the split that have sections, in the form of a view."""
 
-    def __init__(self, articles: Sequence[str], view: View) -> None:
-        own = [each for each in (seen(text, view) for text in articles) if each[1]]
+    def __init__(self, articles: Sequence[Article], view: View) -> None:
+        own = [each for each in (seen(article, view) for article in articles) if each[1]]
         self.texts = [text for text, _ in own]
         self.articles = topic_eval.articles_of(own)
 
@@ -77,12 +77,12 @@ class Shown:
         )
 
 
-def tuned(validation: Shown) -> dict[str, Any]:
+def tuned(validation: Shown, percentiles: Sequence[int] = PERCENTILES, **more: Any) -> dict[str, Any]:
     """Return the window and percentile of `semantic` with the best F1."""
     every = [
-        {"method": "semantic", "window": window, "threshold": ("percentile", percentile)}
+        {"method": "semantic", "window": window, "threshold": ("percentile", percentile), **more}
         for window in WINDOWS
-        for percentile in PERCENTILES
+        for percentile in percentiles
     ]
     return max(every, key=lambda options: float(validation.f1(options).mean()))
 

@@ -26,11 +26,11 @@ def card(facts: dict[str, Any]) -> str:
     chapters, measured, language = "", "", "English"
     if "manuals" in facts:
         language = f"those of the {len(facts['languages'])} languages"
-        sources = "".join(f"\n  - {name.strip('-')} ({licence})" for name, licence in facts["sources"].items())
+        sources = "".join(f"\n  - {name} ({licence})" for name, licence in facts["sources"].items())
         held = facts["chapters"]
         chapters = f""" And from {held["train"]:,}
   chapters of translated manuals ({held["validation"]:,} others to stop on), in {", ".join(facts["languages"])}. A hash
-  of a chapter's key, which is the same in every language, decides its part. Debian's packages of the manuals:{sources}
+  of the name of a page or chapter, the same in every language, decides its part. Debian's packages:{sources}
 - **Saw no section** in {", ".join(facts["unseen"])}."""
         lines = [
             f"| {name}{', not learned from' if name in facts['unseen'] else ''} | "
