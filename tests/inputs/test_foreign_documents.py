@@ -45,7 +45,8 @@ pip install pump && pump start --now --verbose --in the background and with a lo
 def test_markup_does_not_hide_a_language() -> None:
     tags = "<p class='intro'>Der <b>Bahnhof</b> liegt im Norden der Stadt, und er wurde oft <i>erweitert</i>.</p>" * 3
     letter = "Müller GmbH, 10. 3. 2024\n\n" + GERMAN + "\nTel. 0171 2345678, 12.400,00 EUR, Nr. 17-B/4, IBAN DE12 3456"
-    russian = "Вот как его можно установить, если это ещё не сделано:\n\n```sh\npip install it && it start with the defaults\n```\nПосле этого насос работает."
+    fence = "```sh\npip install it && it start with the defaults\n```"
+    russian = f"Вот как его можно установить, если это ещё не сделано:\n\n{fence}\nПосле этого насос работает."
     assert of([MARKUP, tags, letter, russian, f"<div class='a b'>{russian}</div>"]) == ["de"] * 3 + ["ru"] * 2
 
 
