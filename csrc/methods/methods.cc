@@ -14,12 +14,19 @@ namespace {
 // Builds groups that begin at sentence 0 and at each sentence for which begins(s) is true.
 template <typename Begins>
 void groups_where(int64_t sentences, Begins begins, std::vector<Group>& groups) {
-  groups.clear();
-  for (int64_t s = 0; s < sentences; ++s) {
+  // Nothing is decided by a branch, because nobody can predict where chunks begin: with vectors of 8 dimensions that
+  // took a fifth of the time.
+  const auto n = static_cast<size_t>(sentences);
+  groups.resize(n);
+  size_t made = std::min<size_t>(n, 1);
+  if (n > 0) groups[0] = {0, 0, 0};
+  for (size_t s = 1; s < n; ++s) {
     const auto at = static_cast<int32_t>(s);
-    if (s == 0 || begins(s)) groups.push_back({at, at, at});
-    groups.back().last = at + 1;
+    groups[made] = {at, at, at};
+    made += begins(static_cast<int64_t>(s)) ? 1 : 0;
   }
+  groups.resize(made);
+  for (size_t g = 0; g < made; ++g) groups[g].last = g + 1 < made ? groups[g + 1].first : static_cast<int32_t>(n);
 }
 
 void sentence(const Plan&, Document& document, Grouping& out) {

@@ -19,9 +19,30 @@ inline F32 last_numbers(const float* x, size_t n, size_t r) {
 inline F32 last_numbers(const uint16_t* x, size_t n, size_t r) {
   if (n >= (r + 1) * kLanes) return load_numbers(x + r * kLanes);
   if (n <= r * kLanes) return F32{};
+  const uint16_t* const from = x + r * kLanes;
+  const size_t count = n - r * kLanes;
+#if defined(__AVX512BW__)
+  const __m256i some = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << count) - 1), from);
+  return reinterpret_cast<F32>(_mm512_maskz_cvtph_ps(kEveryLane, some));
+#elif defined(__F16C__)
+  uint64_t words[2] = {};
+  for (size_t i = 0; i < count; ++i) words[i / 4] |= uint64_t{from[i]} << i % 4 * 16;
+  return reinterpret_cast<F32>(
+      _mm256_cvtph_ps(_mm_set_epi64x(static_cast<int64_t>(words[1]), static_cast<int64_t>(words[0]))));
+#else
   uint16_t rest[kLanes] = {};
-  for (size_t i = r * kLanes; i < n; ++i) rest[i - r * kLanes] = x[i];
+  for (size_t i = 0; i < count; ++i) rest[i] = from[i];
   return load_numbers(rest);
+#endif
+}
+
+// Stores the first n < kLanes numbers of a register.
+inline void store_first(float* to, F32 numbers, size_t n) {
+#if defined(__AVX512BW__)
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m512>(numbers));
+#else
+  for (size_t i = 0; i < n; ++i) to[i] = numbers[i];
+#endif
 }
 
 // Calls step(r, j) for register r of each kTree numbers of a row that begin at j, and last(r, j) for the rest.
@@ -74,11 +95,8 @@ void squares_of_halves(const uint16_t* rows, size_t stride, size_t n, size_t dim
         [&](size_t r, size_t j) {
           const F32 u = last_numbers(row + j, dim - j, r);
           const size_t at = j + r * kLanes, left = at < dim ? dim - at : 0;
-          if (left >= kLanes) {
-            memcpy(to + at, &u, sizeof(u));
-          } else {
-            for (size_t k = 0; k < left; ++k) to[at + k] = u[k];
-          }
+          if (left >= kLanes) memcpy(to + at, &u, sizeof(u));
+          if (left > 0 && left < kLanes) store_first(to + at, u, left);
           partial[r] += u * u;
         });
     out[i] = sum_of_tree(partial);
