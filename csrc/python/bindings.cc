@@ -236,7 +236,7 @@ PYBIND11_MODULE(_core, m) {
   bind_encode(m);
   bind_json(m);
   bind_compression(m);
-  bind_markdown(m);
+  bind_markup(m);
   bind_html(m);
   bind_noise(m);
   bind_scan(m);

@@ -141,7 +141,7 @@ void bind_arrow(py::module_& m);
 void bind_encode(py::module_& m);
 void bind_json(py::module_& m);
 void bind_compression(py::module_& m);
-void bind_markdown(py::module_& m);
+void bind_markup(py::module_& m);
 void bind_html(py::module_& m);
 void bind_noise(py::module_& m);
 void bind_scan(py::module_& m);

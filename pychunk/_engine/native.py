@@ -131,6 +131,8 @@ __all__ = [
     "version",
     "walk_html",
     "weighted_bags",
+    "wiki_lines",
+    "without_brackets",
     "word_lists",
     "work",
 ]
@@ -468,6 +470,16 @@ def heading_texts(sources: list[str], document: str) -> list[str]:
     ``document`` is the whole document, because it defines the labels of links in its headings.
     """
     return _core.heading_texts(sources, document)
+
+
+def without_brackets(text: str, render: Callable[[str], str], is_hidden: Callable[[str, bool], bool]) -> str:
+    """Return wikitext without templates, links and tables; see `.reference.parsing.wiki_brackets`."""
+    return _core.without_brackets(text, render, is_hidden)
+
+
+def wiki_lines(text: str, code: list[bool], marks: bool) -> str:
+    """Return the lines of wikitext without brackets; see `.reference.parsing.wiki_lines`."""
+    return _core.wiki_lines(text, code, marks)
 
 
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:

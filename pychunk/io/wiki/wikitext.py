@@ -9,20 +9,17 @@ stays. A heading of a section closes all brackets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from html.entities import html5
 
+from ..._engine import native
 from ..._engine.data.superscripts import script_text
 from .templates import APART, COUNTED, END, LOWERED, RAISED, UNSURE, Arguments, render
 
-#: The maximum number of templates, links and tables that are open at once. Further opening brackets are removed. Real
-#: pages stay below 20.
-_DEPTH = 100
-
 # The marks that this module puts into text are control characters. XML cannot hold them, and they are first removed
 # from the text.
-_DROPPED, _PIPE, _BREAK, _HELD, _GOES_ON, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x05", "\x06"
+_DROPPED, _PIPE, _BREAK, _HELD, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x06"
 _CONTROLS = bytes([*range(0x09), *range(0x0E, 0x20)])
 
 #: The aliases of the namespace File in large Wikipedias, which dumps do not list.
@@ -46,20 +43,7 @@ _CLOSING: dict[str, re.Pattern[str]] = {
 _COMMENT_END = re.compile("-->")
 _LINE_END = re.compile(r"[ \t]*(?=\n)")
 
-_HEADING = r"(?=={1,6}[^\n]*=[ \t]*\n)"
-_TOKEN = re.compile(
-    r"\[\[([^\[\]{}|\n<>]*)(?:\|([^\[\]{}|\n]*))?\]\]"  # a link without markup in it
-    r"|\{\{([^{}\[\]<]*)\}\}(?!\})"  # a template without markup in it
-    r"|\{\{|\}\}|\[\[|\]\]"
-    r"|\n[ \t:*#;]*\{\|(?!\})|\n[ \t]*\|\}"
-    rf"|\n{_HEADING}"
-    r"|</?table\b[^<>]*>",
-    re.IGNORECASE,
-)
 _HAS_HEADING = re.compile(r"\n==[^\n]*==[ \t]*\n")
-_STRAY_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}")
-_STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\n[ \t]*(?:\{\||\|\})")
-
 _EXTERNAL = re.compile(
     r"\[(?:(?:https?|ftp|irc|news|gopher):|mailto:|//)[^\s\[\]<>]*(?:[ \t]([^\[\]\n]*))?\]", re.IGNORECASE
 )
@@ -103,16 +87,10 @@ _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1
 
 _ORPHANS = re.compile(rf"\([\s,;:{_DROPPED}]*{_DROPPED}[\s,;:{_DROPPED}]*(\)?)")
 _BREAKS = re.compile(rf"{_BREAK}[ {_BREAK}]*(?:\n[ {_BREAK}]*)?")
-_HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
-_CODE_LINE = re.compile(f"[ {_BREAK}]*{_HELD}([0-9]+){_HELD}[ {_BREAK}]*")
 #: The mark of a block before white space. It is moved after the white space, whose lines and blanks are then merged.
 _MISPLACED = re.compile(rf"{_BEGINS}.(?:[\s{_BREAK}](?:[\s{_BREAK}]|{_BEGINS}.)*|\Z)")
 _TEX_MARKS = re.compile(r"([{}\[|])(?=[{}\[|])|(\])(?=\])")
-
-#: The maximum numbers of lines that are separate Python strings at once, and of characters that are split into lines at
-#: a time. Otherwise a page of lines with two letters each would take 50 times its bytes.
-_HELD_LINES, _HELD_LETTERS = 4096, 1 << 16
 
 #: The maximum number of blocks of a page. A page with more blocks gets none. Pages of Wikipedia have a few hundred.
 MAX_BLOCKS = 200_000
@@ -200,96 +178,17 @@ class Cleaner:
         out inside sentences.
         """
         text = _uncontrolled(wikitext).replace("\r\n", "\n").replace("\r", "\n")
-        text, dropped = _decided(self._resolve(_hold("\n" + text + "\n", held), when))
+        text = _hold("\n" + text + "\n", held)
+        text = native.without_brackets(text, lambda content: self._template(content, when), self._is_hidden)
+        text, dropped = _decided(text)
         return _inline(text), dropped
 
-    def _resolve(self, text: str, when: date | None) -> str:
-        """Return the text without templates, links and tables."""
-        stack = [_Frame("")]
-        position = 0
-        search = _TOKEN.search
-        while (match := search(text, position)) is not None:
-            start, end = match.span()
-            parts = stack[-1].parts
-            if start > position:
-                parts.append(text[position:start])
-            position = end
-            target, label, simple = match.groups()
-            if target is not None:
-                parts.append(self._link(target, label))
-            elif simple is not None:
-                parts.append(self._template(simple, when))
-            else:
-                position = self._bracket(text, start, end, stack, when)
-        stack[-1].parts.append(text[position:])
-        _collapse(stack, 1)
-        out = "".join(stack[0].parts).replace(_PIPE, "|")
-        for _ in range(4):
-            # Removing a mark can join two halves of another mark. Hostile input could do this many times, so the loop
-            # has a limit.
-            if not any(mark in out for mark in _STRAY_MARKS):
-                break
-            out = _STRAY.sub(lambda match: "\n" if match[0][0] == "\n" else "", out)
-        return out
-
-    def _bracket(self, text: str, start: int, end: int, stack: list[_Frame], when: date | None) -> int:
-        """Open or close a frame at the bracket ``text[start:end]``, and return the position to continue from."""
-        token = text[start:end]
-        if token in ("{{", "[["):
-            if len(stack) < _DEPTH:
-                stack.append(_Frame(token))
-            return end
-        if token == "}}":
-            depth = _nearest(stack, "{{")
-            if depth:
-                _collapse(stack, depth + 1)
-                content = "".join(stack.pop().parts)
-                if text[end : end + 1] == "}" and content.count("{") > content.count("}"):
-                    content, end = content + "}", end + 1
-                stack[-1].parts.append(self._template(content, when))
-            return end
-        if token == "]]":
-            if stack[-1].kind == "[[":
-                content = "".join(stack.pop().parts)
-                if text[end : end + 1] == "]" and content.count("[") > content.count("]"):
-                    content, end = content + "]", end + 1
-                target, bar, label = content.partition("|")
-                stack[-1].parts.append(self._link(target, label if bar else None))
-            return end
-        if token == "\n":  # a heading follows
-            _collapse(stack, 1)
-            stack[0].parts.append(token)
-            return end
-        return self._table(text, start, end, stack)
-
-    def _table(self, text: str, start: int, end: int, stack: list[_Frame]) -> int:
-        opens = text[end - 1] == "|" or text.startswith("<t", start) or text.startswith("<T", start)
-        stack[-1].parts.append("\n")
-        if opens:
-            if len(stack) < _DEPTH:
-                stack.append(_Frame("{|"))
-            return end
-        closes_template = text.startswith("}", end) and not text.startswith("}}", end) and text[start] == "\n"
-        if closes_template and _nearest(stack, "{{"):
-            stack[-1].parts.append("|")
-            return end - 1  # "|}}" is an empty argument and the template's end
-        depth = _nearest(stack, "{|")
-        if depth:
-            del stack[depth:]
-            stack[-1].parts.append("\n")
-        return end
-
-    def _link(self, target: str, label: str | None) -> str:
-        name, colon, _ = target.partition(":")
-        if colon:
-            name = name.strip(" \t\n_").lower()
-            if name in self._files or name in self._categories:
-                return _DROPPED
-            if label is None and _is_language(name) and name not in self._spaces:
-                return _DROPPED
-        if label is None:
-            return target.strip().lstrip(":#").replace("|", _PIPE)
-        return (label if label.strip() else target.strip().lstrip(":#")).replace("|", _PIPE)
+    def _is_hidden(self, target: str, has_label: bool) -> bool:
+        """Return whether a link whose target has a colon is left out."""
+        name = target.partition(":")[0].strip(" \t\n_").lower()
+        if name in self._files or name in self._categories:
+            return True
+        return not has_label and _is_language(name) and name not in self._spaces
 
     def _template(self, content: str, when: date | None) -> str:
         if "\n=" in content and _HAS_HEADING.search(content + "\n"):
@@ -313,31 +212,6 @@ def clean(wikitext: str) -> str:
     - 2 kg of mice
     """
     return _ENGLISH(wikitext)
-
-
-class _Frame:
-    """An open template ``{{``, link ``[[`` or table ``{|``, or the whole page, with the text in it so far."""
-
-    __slots__ = ("kind", "parts")
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.parts: list[str] = []
-
-
-def _nearest(stack: list[_Frame], kind: str) -> int:
-    """Return the depth of the innermost frame of a kind; 0 if none is open."""
-    depth = len(stack) - 1
-    while depth and stack[depth].kind != kind:
-        depth -= 1
-    return depth
-
-
-def _collapse(stack: list[_Frame], depth: int) -> None:
-    """Close the frames from ``depth`` on, whose closing brackets are missing; the frame around them gets their text."""
-    while len(stack) > depth:
-        frame = stack.pop()
-        stack[-1].parts.extend(frame.parts)
 
 
 def _is_language(prefix: str) -> bool:
@@ -600,59 +474,8 @@ def _lines(text: str, held: list[str] | None = None) -> str:
 
     If ``held`` is not None, the result has a mark at the beginning of each block.
     """
-    done: list[str] = []
-    out: list[str] = []
-    last = ""  # the kind of the previous line: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
-    marks = {letter: "" if held is None else _BEGINS + letter for letter in _KINDS}
-    for raw in _split(text):
-        if len(out) > _HELD_LINES:
-            done.append("\n".join(out[:-1]))
-            del out[:-1]
-        line = raw.strip(" \t\xa0")
-        if "''" in line:
-            line = _unquoted(line).strip(" \t\xa0")
-        if not line:
-            if last in ("p", "c"):
-                out.append("")
-            last = ""
-            continue
-        first = line[0]
-        if first == "=" and (heading := _HEADING_LINE.match(line)) is not None:
-            title = heading[2].replace(_BREAK, " ").strip()
-            out += ["", marks[str(len(heading[1]))] + title, ""]
-            last = "="
-            continue
-        if first in "*#:;":
-            body = line.lstrip("*#:; \t")
-            if not any(map(str.isalnum, body)) and _HELD not in body:
-                continue  # the item held only a template that was left out
-            signs = line[: len(line) - len(body)]
-            listed = "*" in signs or "#" in signs
-            if last != "-":
-                out.append("")
-            if listed:
-                depth = sum(map(signs.count, "*#:;"))
-                out.append(f"{marks[_ITEMS[min(depth, len(_ITEMS)) - 1]]}- {body}")
-            else:
-                out.append(marks[_PARAGRAPH] + body)
-            last = "-"
-            continue
-        if first == "|" or line.startswith("----"):
-            line = line.lstrip("-") if first == "-" else ""
-            if not line:
-                continue
-        kind = _CODE if held and _HELD in line and _is_code(line, held) else _PARAGRAPH
-        begins = "" if last == kind == _PARAGRAPH else marks[kind]
-        if last in ("p", "c") and not out[-1].endswith(_BREAK):
-            out.append(_GOES_ON + begins + line)
-        else:
-            if last == "-":
-                out.append("")
-            out.append(begins + line)
-        last = kind
-    joined = "\n".join([*done, *out]).replace("\n" + _GOES_ON, " ")
-    done.clear()
-    joined = _entities(joined).replace("\xa0", " ").replace("\t", " ")
+    code = ["\n" in each for each in held or ()]
+    joined = _entities(native.wiki_lines(text, code, held is not None)).replace("\xa0", " ").replace("\t", " ")
     if held is not None:
         joined = _MISPLACED.sub(_placed, joined)
     joined = _shortened(joined, "  ", " ")
@@ -670,40 +493,3 @@ def _shortened(text: str, run: str, short: str) -> str:
     while run in text:
         text = text.replace(run, short)
     return text
-
-
-def _is_code(line: str, held: list[str]) -> bool:
-    """Return whether a line holds only a reference to code of several lines in ``held``."""
-    match = _CODE_LINE.fullmatch(line)
-    return match is not None and "\n" in held[int(match[1])]
-
-
-def _split(text: str) -> Iterator[str]:
-    """Yield the lines of a text, splitting one part of it at a time.
-
-    Each line is a Python object with about 60 bytes of overhead, so not all lines should exist at once.
-    """
-    begin = 0
-    while (end := text.find("\n", begin + _HELD_LETTERS)) >= 0:
-        yield from text[begin:end].split("\n")
-        begin = end + 1
-    yield from text[begin:].split("\n")
-
-
-def _unquoted(line: str) -> str:
-    """Return a line without bold and italic marks; an apostrophe before an italic word (l'''Odyssée'') stays."""
-    if "'''" not in line:
-        return line.replace("''", "")
-    pieces = _QUOTES.split(line)
-    lengths = [len(piece) for piece in pieces[1::2]]
-    bold = sum(length in (3, 4) or length >= 5 for length in lengths)
-    italic = sum(length == 2 or length >= 5 for length in lengths)
-    apostrophe = -1
-    if bold % 2 and italic % 2:
-        candidates = [i for i, length in enumerate(lengths) if length == 3]
-        short = [i for i in candidates if re.search(r"(?:^|\s)\S$", pieces[2 * i])]
-        word = [i for i in candidates if pieces[2 * i][-1:].strip()]
-        apostrophe = next(iter(short or word or candidates), -1)
-    for i, length in enumerate(lengths):
-        pieces[2 * i + 1] = "'" if length == 4 or i == apostrophe else ""
-    return "".join(pieces)
