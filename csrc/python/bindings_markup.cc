@@ -2,6 +2,7 @@
 #include "parsing/markdown.h"
 #include "parsing/markdown_inline.h"
 #include "parsing/wiki/brackets.h"
+#include "parsing/wiki/elements.h"
 #include "parsing/wiki/lines.h"
 #include "python/bindings.h"
 #include "segment/outline.h"
@@ -39,6 +40,13 @@ py::bytes encoded(const py::str& text) {
   return py::reinterpret_steal<py::bytes>(bytes);
 }
 
+py::str text_without_elements(const py::str& page, const py::function& opaque) {
+  const py::bytes whole = encoded(page);
+  return decoded(without_elements(whole, [&](std::string_view name, std::string_view content, std::string& out) {
+    out += static_cast<std::string_view>(encoded(opaque(decoded(name), decoded(content))));
+  }));
+}
+
 py::str text_without_brackets(const py::str& text, const py::function& render, const py::function& is_hidden) {
   const py::bytes whole = encoded(text);
   WikiNames names;
@@ -51,14 +59,19 @@ py::str text_without_brackets(const py::str& text, const py::function& render, c
   return decoded(without_brackets(whole, names));
 }
 
-py::str lines_of_wikitext(const py::str& text, const std::vector<bool>& code, bool marks) {
-  const py::bytes whole = encoded(text);
-  const auto has_letters = [](std::string_view body) {
-    for (const py::handle character : decoded(body))
+py::tuple text_of_wikitext(const py::str& page, const py::list& held, const py::function& entity) {
+  WikiContext context;
+  for (const py::handle text : held) context.held.push_back(encoded(py::str(text)));
+  context.has_letters = [](std::string_view text) {
+    for (const py::handle character : decoded(text))
       if (character.attr("isalnum")().cast<bool>()) return true;
     return false;
   };
-  return decoded(wiki_lines(whole, {code, marks, has_letters}));
+  context.add_entity = [&](std::string_view name, std::string& out) {
+    out += static_cast<std::string_view>(encoded(entity(decoded(name))));
+  };
+  const WikiText found = wiki_text(static_cast<std::string_view>(encoded(page)), context);
+  return py::make_tuple(decoded(found.text), found.kinds, found.start, found.end);
 }
 
 }  // namespace
@@ -71,10 +84,12 @@ void bind_markup(py::module_& m) {
 Returns (offsets int64[k + 1], kind int8[b], level int16[b], start int64[b], end int64[b]); see csrc/parsing/markdown.h.)");
   m.def("heading_texts", &texts_of_headings, py::arg("sources"), py::arg("document"),
         "Return the texts of headings of a document; see csrc/segment/outline.h.");
+  m.def("without_elements", &text_without_elements, py::arg("page"), py::arg("opaque"),
+        "Return wikitext without comments and what must not be parsed; see csrc/parsing/wiki/elements.h.");
   m.def("without_brackets", &text_without_brackets, py::arg("text"), py::arg("render"), py::arg("is_hidden"),
         "Return wikitext without templates, links and tables; see csrc/parsing/wiki/brackets.h.");
-  m.def("wiki_lines", &lines_of_wikitext, py::arg("text"), py::arg("code"), py::arg("marks"),
-        "Return the lines of wikitext without brackets; see csrc/parsing/wiki/lines.h.");
+  m.def("wiki_text", &text_of_wikitext, py::arg("page"), py::arg("held"), py::arg("entity"),
+        "Return the plain text of wikitext without brackets, and its blocks; see csrc/parsing/wiki/lines.h.");
 }
 
 }  // namespace pychunk

@@ -131,8 +131,9 @@ __all__ = [
     "version",
     "walk_html",
     "weighted_bags",
-    "wiki_lines",
+    "wiki_text",
     "without_brackets",
+    "without_elements",
     "word_lists",
     "work",
 ]
@@ -472,14 +473,19 @@ def heading_texts(sources: list[str], document: str) -> list[str]:
     return _core.heading_texts(sources, document)
 
 
+def without_elements(page: str, opaque: Callable[[str, str], str]) -> str:
+    """Return wikitext without comments and what must not be parsed; see `.reference.parsing.wiki_elements`."""
+    return _core.without_elements(page, opaque)
+
+
 def without_brackets(text: str, render: Callable[[str], str], is_hidden: Callable[[str, bool], bool]) -> str:
     """Return wikitext without templates, links and tables; see `.reference.parsing.wiki_brackets`."""
     return _core.without_brackets(text, render, is_hidden)
 
 
-def wiki_lines(text: str, code: list[bool], marks: bool) -> str:
-    """Return the lines of wikitext without brackets; see `.reference.parsing.wiki_lines`."""
-    return _core.wiki_lines(text, code, marks)
+def wiki_text(page: str, held: list[str], entity: Callable[[str], str]) -> tuple[str, str, list[int], list[int]]:
+    """Return the plain text of wikitext without brackets, and its blocks; see `.reference.parsing.wiki_lines`."""
+    return _core.wiki_text(page, held, entity)
 
 
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:

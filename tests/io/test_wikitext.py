@@ -11,6 +11,7 @@ from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pychunk._engine.reference.parsing import wiki_elements
 from pychunk.io import wikitext
 from pychunk.io.wiki import wikitext as own
 
@@ -401,21 +402,14 @@ def test_blanks_before_dropped_text_as_by_a_pattern(text: str) -> None:
     assert own._without_orphans(text).replace("\x01", "") == expected
 
 
-@given(st.lists(pieces).map("".join))
-def test_control_characters_and_runs_as_by_patterns(text: str) -> None:
-    assert own._uncontrolled(text) == re.sub("[\x00-\x08\x0e-\x1f]", "", text)
-    assert own._shortened(text, "  ", " ") == re.sub("  +", " ", text)
-    assert own._shortened(text, "\n\n\n", "\n\n") == re.sub(r"\n{3,}", "\n\n", text)
-
-
 @given(
     st.lists(st.sampled_from(["\n", " ", "\t", "<!--", "-->", "<ref>", "</ref>", "a", "<p>"]), max_size=30).map("".join)
 )
 def test_a_comment_begins_at_its_line_as_by_a_pattern(text: str) -> None:
     opening = re.compile(r"\n[ \t]*<!--|<!--|<ref>")
     position, starts = 0, []
-    while (match := own._OPENING.search(text, position)) is not None:
-        start = match.start() if match[1] else own._line_begin(text, position, match.start())
+    while (match := wiki_elements._OPENING.search(text, position)) is not None:
+        start = match.start() if match[1] else wiki_elements._line_begin(text, position, match.start())
         starts.append((start, match.end()))
         position = match.end()
     assert starts == [match.span() for match in opening.finditer(text)]

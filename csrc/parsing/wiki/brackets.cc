@@ -4,15 +4,15 @@
 #include <array>
 #include <vector>
 
+#include "parsing/wiki/marks.h"
 #include "text/utf8_text.h"
 
 namespace pychunk {
+namespace wiki {
 namespace {
 
 // The most templates, links and tables that are open at once; see _DEPTH in wikitext.py.
 constexpr size_t kDepth = 100;
-// Marks of wikitext.py: text that was left out, and a bar that is text and separates no arguments.
-constexpr char kDropped = '\x01', kBar = '\x02';
 
 constexpr std::array<bool, 256> bytes_of(std::string_view which) {
   std::array<bool, 256> out{};
@@ -22,10 +22,6 @@ constexpr std::array<bool, 256> bytes_of(std::string_view which) {
 // The bytes at which something may begin; those that end a plain link's target, its label, and a plain template.
 constexpr auto kMarks = bytes_of("{}[]\n<"), kEndsTarget = bytes_of("[]{}|\n<>"), kEndsLabel = bytes_of("[]{}|\n"),
                kEndsTemplate = bytes_of("{}[]<");
-
-bool is_word(char32_t c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 enum class Kind : uint8_t { kPage, kTemplate, kLink, kTable };
 
@@ -200,7 +196,7 @@ class Brackets {
     if (after > text_.size()) return at;
     for (size_t i = 0; i < 5; ++i)
       if ((text_[name + i] | 0x20) != "table"[i]) return at;
-    if (after < text_.size() && is_word(static_cast<uint8_t>(text_[after]))) return at;
+    if (after < text_.size() && is_word(text_[after])) return at;
     const size_t end = text_.find_first_of("<>", after);
     if (end == std::string_view::npos || text_[end] == '<') return at;
     return closes ? close_table(end + 1, false) : open_table(end + 1);
@@ -260,11 +256,12 @@ bool remove_strays(std::string& text) {
 }
 
 }  // namespace
+}  // namespace wiki
 
 std::string without_brackets(std::string_view text, const WikiNames& names) {
-  std::string out = Brackets(text, names).run();
+  std::string out = wiki::Brackets(text, names).run();
   // The removal of a mark can join the halves of another. Hostile text could do this often, so there is a limit.
-  for (int round = 0; round < 4 && remove_strays(out); ++round) {
+  for (int round = 0; round < 4 && wiki::remove_strays(out); ++round) {
   }
   return out;
 }

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "parsing/wiki/marks.h"
 #include "text/utf8_text.h"
 
 namespace pychunk {
+namespace wiki {
 namespace {
 
-// Marks of wikitext.py: a line break, a text that is held apart, and the beginning of a block.
-constexpr char kBreak = '\x03', kHeld = '\x04', kBegins = '\x06';
 constexpr size_t kLevels = 20;
 constexpr std::string_view kListSigns = "*#:;";
-
-bool is_ascii_letter(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Returns a line without the blanks, tabs and no-break spaces at its ends.
 std::string_view stripped(std::string_view line) {
@@ -94,7 +92,7 @@ class Quotes {
 
 class Lines {
  public:
-  explicit Lines(const WikiLines& given) : given_(given) {}
+  explicit Lines(const WikiContext& context) : context_(context) {}
 
   std::string run(std::string_view text) {
     out_.reserve(text.size() + text.size() / 8);
@@ -118,9 +116,7 @@ class Lines {
     if (any_) out_ += '\n';
     any_ = true;
   }
-  void mark(char kind) {
-    if (given_.marks) out_ += kBegins, out_ += kind;
-  }
+  void mark(char kind) { out_ += kBegins, out_ += kind; }
 
   void add(std::string_view line) {
     if (line.empty()) {
@@ -153,8 +149,8 @@ class Lines {
 
   void add_item(std::string_view line) {
     const std::string_view body = line.substr(std::min(line.find_first_not_of("*#:; \t"), line.size()));
-    if (!std::any_of(body.begin(), body.end(), is_ascii_letter) && body.find(kHeld) == std::string_view::npos &&
-        (is_ascii(body) || !given_.has_letters(body)))
+    if (!std::any_of(body.begin(), body.end(), [](char c) { return is_letter(c) || is_digit(c); }) &&
+        body.find(kHeld) == std::string_view::npos && (is_ascii(body) || !context_.has_letters(body)))
       return;
     const std::string_view signs = line.substr(0, line.size() - body.size());
     if (last_ != Last::kItem) begin();
@@ -193,22 +189,187 @@ class Lines {
     const std::string_view number = line.substr(first + 1, last - first - 1);
     if (number.find_first_not_of("0123456789") != std::string_view::npos) return false;
     const size_t index = std::strtoull(std::string(number).c_str(), nullptr, 10);
-    return index < given_.code.size() && given_.code[index];
+    return index < context_.held.size() && context_.held[index].find('\n') != std::string::npos;
   }
 
   static bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
   }
 
-  const WikiLines& given_;
+  const WikiContext& context_;
   Quotes quotes_;
   std::string out_, title_;
   Last last_ = Last::kBlank;
   bool any_ = false;
 };
 
-}  // namespace
+// Returns a text with its entities decoded, and with no-break spaces and tabs as blanks.
+std::string decoded(std::string_view text, const WikiContext& context) {
+  const auto name_length = [&](size_t at) {  // of the entity after the "&" before text[at]; 0 if there is none
+    const auto run = [&](size_t from, size_t most, auto fits) {
+      size_t n = 0;
+      while (n <= most && from + n < text.size() && fits(text[from + n])) ++n;
+      return n > most || from + n == text.size() || text[from + n] != ';' ? size_t{0} : n;
+    };
+    const auto is_either = [](char c) { return is_letter(c) || is_digit(c); };
+    if (at >= text.size()) return size_t{0};
+    if (text[at] != '#') {
+      const size_t length = is_letter(text[at]) ? run(at, 32, is_either) : 0;
+      return length >= 2 ? length : 0;
+    }
+    if (const size_t digits = run(at + 1, 7, is_digit)) return digits + 1;
+    if (at + 1 == text.size() || (text[at + 1] | 0x20) != 'x') return size_t{0};
+    const size_t digits =
+        run(at + 2, 6, [&](char c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); });
+    return digits == 0 ? 0 : digits + 2;
+  };
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t next = std::min(text.find('&', at), text.size());
+    out.append(text, at, next - at);
+    if (next == text.size()) break;
+    const size_t length = name_length(next + 1);
+    if (length == 0) {
+      out += '&';
+    } else {
+      context.add_entity(text.substr(next + 1, length), out);
+    }
+    at = next + 1 + (length == 0 ? 0 : length + 1);
+  }
+  char* to = out.data();
+  for (const char *at = to, *const end = to + out.size(); at < end; ++at) {
+    const bool wide = *at == '\xC2' && at + 1 < end && at[1] == '\xA0';
+    *to++ = wide || *at == '\t' ? ' ' : *at;
+    at += wide;
+  }
+  out.resize(static_cast<size_t>(to - out.data()));
+  return out;
+}
 
-std::string wiki_lines(std::string_view text, const WikiLines& given) { return Lines(given).run(text); }
+// Returns the length of the white-space character or line break at text[at], or 0.
+size_t blank_length(std::string_view text, size_t at) {
+  if (text[at] == kBreak) return 1;
+  return static_cast<size_t>(space_length(text, static_cast<int64_t>(at)));
+}
+
+// Moves the mark of a block after the white space that follows it, and drops it if another mark or the end follows.
+std::string placed(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] != kBegins) {
+      const size_t next = std::min(text.find(kBegins, at), text.size());
+      out += text.substr(at, next - at);
+      at = next;
+      continue;
+    }
+    std::string_view mark = text.substr(at, 2);
+    at += 2;
+    if (at < text.size() && blank_length(text, at) > 0) {
+      for (size_t length = 1; at < text.size() && length > 0; at += length) {
+        length = text[at] == kBegins ? 2 : blank_length(text, at);
+        if (text[at] == kBegins) {
+          mark = text.substr(at, 2);
+        } else {
+          out += text.substr(at, length);
+        }
+      }
+    }
+    if (at < text.size()) out += mark;
+  }
+  return out;
+}
+
+// Shortens runs of blanks to one and of line feeds to two, and turns each line break, with the blanks around it and one
+// line feed after it, into a line feed.
+std::string shortened(std::string_view text) {
+  std::string narrow(text.size(), '\0');
+  char* end = narrow.data();
+  char before = '\0';
+  for (const char c : text) {
+    *end = c;
+    end += c != ' ' || before != ' ';
+    before = c;
+  }
+  narrow.resize(static_cast<size_t>(end - narrow.data()));
+  const auto skip = [&](size_t at) { return std::min(narrow.find_first_not_of(" \x03", at), narrow.size()); };
+  std::string out(narrow.size(), '\0');
+  char *const begin = out.data(), *to = begin;
+  for (size_t at = 0; at < narrow.size();) {
+    char c = narrow[at++];
+    if (c == kBreak) {
+      if (at >= 2 && narrow[at - 2] == ' ') --to;
+      at = skip(at);
+      if (at < narrow.size() && narrow[at] == '\n') at = skip(at + 1);
+      c = '\n';
+    }
+    if (c == '\n' && to - begin >= 2 && to[-1] == '\n' && to[-2] == '\n') continue;
+    *to++ = c;
+  }
+  out.resize(static_cast<size_t>(to - begin));
+  return out;
+}
+
+// Returns a text with the texts that were held apart.
+std::string restored(std::string text, const std::vector<std::string>& held) {
+  if (held.empty()) return text;
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t mark = std::min(text.find(kHeld, at), text.size());
+    out.append(text, at, mark - at);
+    if (mark == text.size()) break;
+    const size_t end = std::min(text.find_first_not_of("0123456789", mark + 1), text.size());
+    if (end == mark + 1 || end == text.size() || text[end] != kHeld) {
+      out += kHeld, at = mark + 1;
+      continue;
+    }
+    const size_t index = std::strtoull(text.c_str() + mark + 1, nullptr, 10);
+    if (index < held.size()) out += held[index];
+    at = end + 1;
+  }
+  return out;
+}
+
+// Returns a text without marks and without white space at its ends, and its blocks.
+WikiText without_marks(std::string_view marked) {
+  WikiText out;
+  std::string text;
+  text.reserve(marked.size());
+  const auto characters = [](std::string_view part) { return count_characters(part); };
+  size_t at = std::min(marked.find(kBegins), marked.size());
+  text += marked.substr(0, at);
+  int64_t before = characters(text);
+  while (at < marked.size()) {
+    if (at + 2 > marked.size()) break;
+    const char kind = marked[at + 1];
+    const size_t next = std::min(marked.find(kBegins, at + 2), marked.size());
+    const std::string_view body = marked.substr(at + 2, next - at - 2), inside = stripped_all(body);
+    if (!inside.empty()) {
+      out.kinds += kind;
+      const int64_t start = before + characters(body.substr(0, static_cast<size_t>(inside.data() - body.data())));
+      out.start.push_back(start), out.end.push_back(start + characters(inside));
+    }
+    text += body;
+    before += characters(body);
+    at = next;
+  }
+  const std::string_view all = text, inside = stripped_all(all);
+  if (!inside.empty()) {
+    const int64_t blank = characters(all.substr(0, static_cast<size_t>(inside.data() - all.data())));
+    for (size_t b = 0; b < out.start.size(); ++b) out.start[b] -= blank, out.end[b] -= blank;
+  }
+  out.text = inside;
+  return out;
+}
+
+}  // namespace
+}  // namespace wiki
+
+WikiText wiki_text(std::string_view page, const WikiContext& context) {
+  using namespace wiki;
+  const std::string lines = shortened(placed(decoded(Lines(context).run(page), context)));
+  return without_marks(restored(std::string(stripped_all(lines)), context.held));
+}
 
 }  // namespace pychunk

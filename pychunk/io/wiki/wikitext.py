@@ -1,9 +1,10 @@
 """The conversion of wikitext to plain text: prose, headings and lists stay, markup is removed.
 
 A first pass finds text that must not be parsed (comments, nowiki, math, references). A second pass goes from bracket to
-bracket, with a stack of the open brackets. A third pass goes over the lines. All passes are linear, so even hostile
-input takes time only in proportion to its length. Brackets without a counterpart are removed, but the text in them
-stays. A heading of a section closes all brackets.
+bracket, with a stack of the open brackets. A third pass goes over the lines. These three are native, in
+``csrc/parsing/wiki``; templates and the markup inside lines are read here. All passes are linear, so even hostile input
+takes time only in proportion to its length. Brackets without a counterpart are removed, but the text in them stays. A
+heading of a section closes all brackets.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from .templates import APART, COUNTED, END, LOWERED, RAISED, UNSURE, Arguments, 
 
 # The marks that this module puts into text are control characters. XML cannot hold them, and they are first removed
 # from the text.
-_DROPPED, _PIPE, _BREAK, _HELD, _BEGINS = "\x01", "\x02", "\x03", "\x04", "\x06"
-_CONTROLS = bytes([*range(0x09), *range(0x0E, 0x20)])
+_DROPPED, _PIPE, _BREAK, _HELD = "\x01", "\x02", "\x03", "\x04"
 
 #: The aliases of the namespace File in large Wikipedias, which dumps do not list.
 _FILE_ALIASES = re.findall(
@@ -28,20 +28,6 @@ _FILE_ALIASES = re.findall(
 )
 #: The link prefixes that look like language codes but are not.
 _NOT_LANGUAGES = frozenset({"doi", "rfc", "mw", "wp", "ftp", "git", "oeis", "pmid", "isbn", "hdl"})
-
-_OPAQUE = (
-    "nowiki|pre|math|ce|chem|source|syntaxhighlight|poem|references|ref|gallery|timeline|imagemap|score|hiero|graph|"
-    "mapframe|maplink|templatedata|templatestyles|inputbox|categorytree|includeonly|section|indicator|"
-    "dynamicpagelist|charinsert"
-)
-_OPENING = re.compile(rf"<(?:!--|({_OPAQUE})\b([^<>]*)>)", re.IGNORECASE)
-#: The elements in which even another opening tag of the same name is text.
-_VERBATIM = frozenset({"nowiki", "pre", "source", "syntaxhighlight"})
-_CLOSING: dict[str, re.Pattern[str]] = {
-    name: re.compile(rf"<(/){name}\s*>|<{name}\b([^<>]*)>", re.IGNORECASE) for name in _OPAQUE.split("|")
-}
-_COMMENT_END = re.compile("-->")
-_LINE_END = re.compile(r"[ \t]*(?=\n)")
 
 _HAS_HEADING = re.compile(r"\n==[^\n]*==[ \t]*\n")
 _EXTERNAL = re.compile(
@@ -86,22 +72,17 @@ _RAISED = str.maketrans("0123456789+-−ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻�
 _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 _ORPHANS = re.compile(rf"\([\s,;:{_DROPPED}]*{_DROPPED}[\s,;:{_DROPPED}]*(\)?)")
-_BREAKS = re.compile(rf"{_BREAK}[ {_BREAK}]*(?:\n[ {_BREAK}]*)?")
-_HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
-#: The mark of a block before white space. It is moved after the white space, whose lines and blanks are then merged.
-_MISPLACED = re.compile(rf"{_BEGINS}.(?:[\s{_BREAK}](?:[\s{_BREAK}]|{_BEGINS}.)*|\Z)")
 _TEX_MARKS = re.compile(r"([{}\[|])(?=[{}\[|])|(\])(?=\])")
 
 #: The maximum number of blocks of a page. A page with more blocks gets none. Pages of Wikipedia have a few hundred.
 MAX_BLOCKS = 200_000
-#: The letters that follow the mark ``_BEGINS`` of a block and name its kind. Items have a letter for each level of
-#: nesting up to 20.
-_PARAGRAPH, _CODE, _ITEMS = "p", "c", "ABCDEFGHIJKLMNOPQRST"
+#: The kinds and levels of blocks by the letters that ``native.wiki_text`` returns. Items have a letter for each level
+#: of nesting up to 20.
 _KINDS = {
-    _PARAGRAPH: ("paragraph", 0),
-    _CODE: ("code", 0),
+    "p": ("paragraph", 0),
+    "c": ("code", 0),
     **{str(level): ("heading", level) for level in range(1, 7)},
-    **{letter: ("item", level) for level, letter in enumerate(_ITEMS, 1)},
+    **{letter: ("item", level) for level, letter in enumerate("ABCDEFGHIJKLMNOPQRST", 1)},
 }
 
 #: A block of the plain text: its kind, its level, and the positions of its start and end in characters.
@@ -141,8 +122,7 @@ class Cleaner:
 
         ``when`` is the date of the page, for templates that count years up to it.
         """
-        held: list[str] = []
-        return _restore(_lines(self._prose(wikitext, held, when)[0]), held).strip()
+        return self.page(wikitext, when)[0]
 
     def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
         r"""Return the plain text of a page, and its blocks in the form of ``segment(columns={"blocks": ...})``.
@@ -166,10 +146,11 @@ class Cleaner:
         """
         held: list[str] = []
         prose, dropped = self._prose(wikitext, held, when)
-        marked = _restore(_lines(prose, held), held)
-        if marked.count(_BEGINS) <= MAX_BLOCKS:
-            return (*_told(marked), dropped)
-        return re.sub(f"{_BEGINS}.", "", marked).strip(), None, dropped
+        text, kinds, starts, ends = native.wiki_text(prose, held, _entity)
+        if len(kinds) > MAX_BLOCKS:
+            return text, None, dropped
+        rows = zip(kinds, starts, ends, strict=True)
+        return text, [(*_KINDS[kind], start, end) for kind, start, end in rows], dropped
 
     def _prose(self, wikitext: str, held: list[str], when: date | None) -> tuple[str, int]:
         """Return the text without markup except for headings, lists, bold and italic type.
@@ -177,8 +158,7 @@ class Cleaner:
         Text that must not be parsed is moved to ``held``. The second value is the number of templates that were left
         out inside sentences.
         """
-        text = _uncontrolled(wikitext).replace("\r\n", "\n").replace("\r", "\n")
-        text = _hold("\n" + text + "\n", held)
+        text = native.without_elements(wikitext, lambda name, content: _opaque(name, content, held))
         text = native.without_brackets(text, lambda content: self._template(content, when), self._is_hidden)
         text, dropped = _decided(text)
         return _inline(text), dropped
@@ -220,81 +200,8 @@ def _is_language(prefix: str) -> bool:
     return prefix.replace("-", "").isalpha() and prefix.isascii()
 
 
-def _uncontrolled(text: str) -> str:
-    """Return the text without control characters.
-
-    Bytes are checked in a sixth of the time that a regular expression takes.
-    """
-    data = text.encode("utf-8", "surrogatepass")
-    kept = data.translate(None, _CONTROLS)
-    return text if len(kept) == len(data) else kept.decode("utf-8", "surrogatepass")
-
-
-def _hold(text: str, held: list[str]) -> str:
-    """Return the text without comments and references, and move text that must not be parsed to ``held``."""
-    parts: list[str] = []
-    position = 0
-    unclosed: set[str] = set()
-    while (match := _OPENING.search(text, position)) is not None:
-        start, end = match.span()
-        name = (match[1] or "").lower()
-        start = start if name else _line_begin(text, position, start)
-        parts.append(text[position:start])
-        if not name:
-            position = _comment(text, start, end, parts, unclosed)
-            continue
-        position = end
-        if match[2].rstrip().endswith("/"):
-            parts.append(_DROPPED)
-            continue
-        if name in unclosed:
-            continue
-        stop, more = _end_of(name, text, end)
-        if stop is None:
-            if not more:
-                unclosed.add(name)  # no closing tag follows anywhere, so none is searched again
-            continue
-        position = stop.end()
-        parts.append(_opaque(name, text[end : stop.start()], held))
-    parts.append(text[position:])
-    return "".join(parts)
-
-
-def _line_begin(text: str, position: int, start: int) -> int:
-    """Return the position of the line feed before ``start`` if only blanks are between them, else ``start``."""
-    begin = start
-    while begin > position and text[begin - 1] in " \t":
-        begin -= 1
-    return begin - 1 if begin > position and text[begin - 1] == "\n" else start
-
-
-def _comment(text: str, start: int, end: int, parts: list[str], unclosed: set[str]) -> int:
-    """Return the position after a comment, or after its line if the line holds nothing else."""
-    stop = None if "!" in unclosed else _COMMENT_END.search(text, end)
-    if text[start] == "\n":
-        after = None if stop is None else _LINE_END.match(text, stop.end())
-        if stop is not None and after is not None:
-            return after.end()
-        parts.append("\n")
-    if stop is None:
-        unclosed.add("!")
-        return end
-    return stop.end()
-
-
-def _end_of(name: str, text: str, position: int) -> tuple[re.Match[str] | None, bool]:
-    """Return an element's closing tag or None, and whether a later element of the same name may have one."""
-    while (match := _CLOSING[name].search(text, position)) is not None:
-        if match[1]:
-            return match, True
-        if name not in _VERBATIM and not match[2].rstrip().endswith("/"):
-            return None, True  # another element of this name opens first, so this element was never closed
-        position = match.end()
-    return None, False
-
-
 def _opaque(name: str, content: str, held: list[str]) -> str:
-    """Return the text that replaces an element whose content is not parsed."""
+    """Return the text that replaces an element whose content is shown but not parsed."""
     if name == "poem":
         return "\n\n" + content.strip("\n").replace("\n", f"{_BREAK}\n") + "\n\n"
     if name == "nowiki":
@@ -310,39 +217,6 @@ def _opaque(name: str, content: str, held: list[str]) -> str:
     else:
         return _DROPPED
     return f"{_HELD}{len(held) - 1}{_HELD}"
-
-
-def _restore(text: str, held: list[str]) -> str:
-    return _HELD_INDEX.sub(lambda match: held[int(match[1])], text) if held else text
-
-
-def _told(marked: str) -> tuple[str, list[Row]]:
-    """Return the text without the marks of blocks, and the blocks."""
-    before, *pieces = marked.split(_BEGINS)
-    parts = [before]
-    rows: list[Row] = []
-    at = len(before)
-    for piece in pieces:
-        body = piece[1:]
-        end = at + len(body.rstrip())
-        start = at + len(body) - len(body.lstrip())
-        if start < end:
-            rows.append((*_KINDS[piece[0]], start, end))
-        parts.append(body)
-        at += len(body)
-    text = "".join(parts)
-    blank = len(text) - len(text.lstrip())
-    return text.strip(), [(kind, level, start - blank, end - blank) for kind, level, start, end in rows]
-
-
-def _placed(match: re.Match[str]) -> str:
-    """Return the white space of a match, then the mark of the last block in it; at the end of the text, no mark."""
-    marks = match[0]
-    blank = re.sub(f"{_BEGINS}.", "", marks)
-    if match.end() == len(match.string):
-        return blank
-    last = marks.rindex(_BEGINS)
-    return blank + marks[last : last + 2]
 
 
 def _decided(text: str) -> tuple[str, int]:
@@ -457,39 +331,12 @@ def _variant(match: re.Match[str]) -> str:
 
 
 def _entities(text: str) -> str:
-    return _ENTITY.sub(_entity, text) if "&" in text else text
+    return _ENTITY.sub(lambda match: _entity(match[1]), text) if "&" in text else text
 
 
-def _entity(match: re.Match[str]) -> str:
-    name = match[1]
+def _entity(name: str) -> str:
     if name[0] != "#":
-        return html5.get(name + ";", match[0])
+        return html5.get(name + ";", f"&{name};")
     code = int(name[2:], 16) if name[1] in "xX" else int(name[1:])
     printable = code in (9, 10) or 0x20 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
     return chr(code) if printable else ""
-
-
-def _lines(text: str, held: list[str] | None = None) -> str:
-    """Return the text with each heading, paragraph and list item on a separate line, and with entities decoded.
-
-    If ``held`` is not None, the result has a mark at the beginning of each block.
-    """
-    code = ["\n" in each for each in held or ()]
-    joined = _entities(native.wiki_lines(text, code, held is not None)).replace("\xa0", " ").replace("\t", " ")
-    if held is not None:
-        joined = _MISPLACED.sub(_placed, joined)
-    joined = _shortened(joined, "  ", " ")
-    if _BREAK in joined:
-        joined = _BREAKS.sub("\n", joined.replace(" " + _BREAK, _BREAK))
-    return _shortened(joined, "\n\n\n", "\n\n").strip()
-
-
-def _shortened(text: str, run: str, short: str) -> str:
-    """Return the text with each run of a character, as long as ``run`` or longer, replaced by ``short``.
-
-    Each pass takes a third of a run or more, so all passes together are linear. A regular expression takes 4 times as
-    long, because it stops at each such character.
-    """
-    while run in text:
-        text = text.replace(run, short)
-    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 # Marks of ``pychunk.io.wiki.wikitext``: a line break, a text that is held apart, a line that continues a paragraph, and
 # the beginning of a block.
@@ -12,20 +12,40 @@ _ITEMS = "ABCDEFGHIJKLMNOPQRST"
 
 _HEADING_LINE = re.compile(r"(={1,6})(.+?)\1$")
 _CODE_LINE = re.compile(f"[ {_BREAK}]*{_HELD}([0-9]+){_HELD}[ {_BREAK}]*")
+_BREAKS = re.compile(rf"{_BREAK}[ {_BREAK}]*(?:\n[ {_BREAK}]*)?")
+_HELD_INDEX = re.compile(f"{_HELD}([0-9]+){_HELD}")
+#: The mark of a block before white space. It is moved after the white space, whose lines and blanks are then merged.
+_MISPLACED = re.compile(rf"{_BEGINS}.(?:[\s{_BREAK}](?:[\s{_BREAK}]|{_BEGINS}.)*|\Z)")
+_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _QUOTES = re.compile(r"('{2,})")
 
 
-def wiki_lines(text: str, code: Sequence[bool], marks: bool) -> str:
-    """Return the text with each heading, paragraph and list item on a separate line.
+def wiki_text(page: str, held: list[str], entity: Callable[[str], str]) -> tuple[str, str, list[int], list[int]]:
+    """Return the plain text of a page, the letters of its blocks' kinds, and where they start and end, in characters.
 
     Args:
-        text: Wikitext without brackets.
-        code: For each text that is held apart, whether it is code of several lines.
-        marks: Whether each block begins with a mark.
+        page: Wikitext without brackets.
+        held: Texts that were held apart, which replace their marks.
+        entity: The function that returns the text of an entity from its name, such as ``amp`` or ``#65``.
+    """
+    lines = _lines(page, ["\n" in each for each in held])
+    lines = _ENTITY.sub(lambda match: entity(match[1]), lines).replace("\xa0", " ").replace("\t", " ")
+    lines = re.sub(" {2,}", " ", _MISPLACED.sub(_placed, lines))
+    lines = _BREAKS.sub("\n", lines.replace(" " + _BREAK, _BREAK))
+    lines = re.sub("\n{3,}", "\n\n", lines).strip()
+    if held:
+        lines = _HELD_INDEX.sub(lambda match: "".join(held[int(match[1]) :][:1]), lines)
+    return _without_marks(lines)
+
+
+def _lines(text: str, code: Sequence[bool]) -> str:
+    """Return each heading, paragraph and list item on a separate line, with a mark before it.
+
+    ``code`` says of each text that is held apart whether it is code of several lines.
     """
     out: list[str] = []
     last = ""  # the kind of the previous line: "" blank, "=" heading, "-" list item, "p" paragraph, "c" code
-    begins_of = {letter: _BEGINS + letter if marks else "" for letter in "123456pc" + _ITEMS}
+    begins_of = {letter: _BEGINS + letter for letter in "123456pc" + _ITEMS}
     for raw in text.split("\n"):
         line = raw.strip(" \t\xa0")
         if "''" in line:
@@ -95,3 +115,33 @@ def _unquoted(line: str) -> str:
     for i, length in enumerate(lengths):
         pieces[2 * i + 1] = "'" if length == 4 or i == apostrophe else ""
     return "".join(pieces)
+
+
+def _without_marks(marked: str) -> tuple[str, str, list[int], list[int]]:
+    """Return the text without the marks of blocks, and the blocks."""
+    before, *pieces = marked.split(_BEGINS)
+    parts = [before]
+    rows: list[tuple[str, int, int]] = []
+    at = len(before)
+    for piece in pieces:
+        body = piece[1:]
+        end = at + len(body.rstrip())
+        start = at + len(body) - len(body.lstrip())
+        if start < end:
+            rows.append((piece[0], start, end))
+        parts.append(body)
+        at += len(body)
+    text = "".join(parts)
+    blank = len(text) - len(text.lstrip())
+    kinds, starts, ends = zip(*rows, strict=True) if rows else ((), (), ())
+    return text.strip(), "".join(kinds), [start - blank for start in starts], [end - blank for end in ends]
+
+
+def _placed(match: re.Match[str]) -> str:
+    """Return the white space of a match, then the mark of the last block in it; at the end of the text, no mark."""
+    marks = match[0]
+    blank = re.sub(f"{_BEGINS}.", "", marks)
+    if match.end() == len(match.string):
+        return blank
+    last = marks.rindex(_BEGINS)
+    return blank + marks[last : last + 2]
