@@ -17,7 +17,17 @@ from .schedule import schedule
 from .shrink import Checker
 
 PYTHON_TARGETS = ("damage", "endpoints", "files", "pages", "segmenting", "urls", "writes")
-NATIVE_ORDER = ("markdown", "splitting", "recursive", "wordpiece", "sentencepiece", "methods", "budgets", "structure", "wikitext")
+NATIVE_ORDER = (
+    "markdown",
+    "splitting",
+    "recursive",
+    "wordpiece",
+    "sentencepiece",
+    "methods",
+    "budgets",
+    "structure",
+    "wikitext",
+)
 
 
 def main() -> int:
