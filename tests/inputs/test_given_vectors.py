@@ -171,8 +171,9 @@ def test_slices_name_the_document_of_the_batch() -> None:
 
 def test_instruction_sets_agree() -> None:
     vectors = {
-        dtype.__name__: [native.cuts(request_of(vectors_of(100, dtype), plan)) for plan in PLANS.values()]
+        f"{dtype.__name__} {dim}": [native.cuts(request_of(vectors_of(dim, dtype), plan)) for plan in PLANS.values()]
         for dtype in (np.float32, np.float16)
+        for dim in (1, 3, 8, 13, 21, 40, 100)
     }
     digest = hashlib.sha256(b"".join(cut.score.flat().tobytes() for cuts in vectors.values() for cut in cuts))
     if os.environ.get("PYCHUNK_GIVEN_VECTORS"):
