@@ -24,7 +24,18 @@ CORE_ORDER = (
     "vectors",
     "bert",
 )
-CORE_ORDER += ("document", "parsing", "parsing/html", "methods", "segment", "search", "duplicates", "python", "cuda")
+CORE_ORDER += (
+    "document",
+    "parsing",
+    "parsing/html",
+    "parsing/wiki",
+    "methods",
+    "segment",
+    "search",
+    "duplicates",
+    "python",
+    "cuda",
+)
 #: The most file names, not counting their endings, that a folder of the core holds.
 MOST_NAMES = 20
 
