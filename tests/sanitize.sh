@@ -23,7 +23,7 @@ ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++
   "$root/tests/segment/test_segment.py" "$root/tests/segment/test_tokenizer_limits.py" "$root/tests/csrc/test_token_counter.py" \
   "$root/tests/csrc/test_sentencepiece.py" "$root/tests/tokenizers/test_byte_pair.py" "$root/tests/tokenizers/test_added_tokens.py" "$root/tests/csrc/test_sentence_splitter.py" "$root/tests/csrc/test_wordpiece.py" "$root/tests/csrc/test_recursive.py" \
   "$root/tests/segment/test_batches.py" "$root/tests/segment/test_editing.py" "$root/tests/inputs/test_given_vectors.py" "$root/tests/inputs/test_languages.py" "$root/tests/csrc/test_cuda.py" "$root/tests/_engine/test_device.py" \
-  "$root"/tests/csrc/parsing/test_{html,noise,wiki}_*.py  "$root/tests/service/test_json_rows.py" "$root/tests/chunks/test_chunk_table.py" "$root/tests/encoders/test_int8_bert.py" \
+  "$root"/tests/csrc/parsing/test_{html,noise,wiki}_*.py "$root/tests/service/test_json_rows.py" "$root/tests/chunks/test_chunk_table.py" "$root/tests/encoders/test_int8_bert.py" \
   "$root/tests/index/lexical/test_analyzer.py" "$root/tests/index/lexical/test_postings.py" "$root/tests/index/dense/test_scan.py" \
   -m "not long" \
   -k "not hard_documents and not fork and not instruction_set and not every_c and not real_pages and not articles and not large_doc"
