@@ -66,7 +66,7 @@ def picture(figures: dict[str, object]) -> str:
         parts.append(f'<rect{own} x="{LABELS}" y="{y + 2}" width="{x - LABELS:.1f}" height="{STEP - 12}" rx="2"/>')
         shown = f"{rates[row]:.0f}" if rates[row] >= 10 else f"{rates[row]:.2g}"
         parts.append(f'<text x="{x + 6:.1f}" y="{y + 17}">{shown}</text>')
-    note = f"{figures['machine']}; medians of 3 interleaved runs; {figures['day']}"
+    note = f"{figures['machine']}; medians of interleaved runs; {figures['day']}"
     parts.append(f'<text class="note" x="0" y="{height - 6}">{escape(note)}</text></svg>')
     return "\n".join(parts) + "\n"
 
