@@ -1,4 +1,4 @@
-// The blocks of Markdown, and the brackets and lines of wikitext, for Python.
+// The blocks of Markdown, and the elements, brackets and lines of wikitext, for Python.
 #include "parsing/markdown.h"
 #include "parsing/markdown_inline.h"
 #include "parsing/wiki/brackets.h"
@@ -34,7 +34,8 @@ py::str decoded(std::string_view bytes) {
   if (text == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::str>(text);
 }
-py::bytes encoded(const py::str& text) {
+py::bytes encoded(const py::object& text) {
+  if (!PyUnicode_Check(text.ptr())) throw py::type_error("a function of wikitext must return a string");
   PyObject* const bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
   if (bytes == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::bytes>(bytes);
@@ -59,19 +60,23 @@ py::str text_without_brackets(const py::str& text, const py::function& render, c
   return decoded(without_brackets(whole, names));
 }
 
-py::tuple text_of_wikitext(const py::str& page, const py::list& held, const py::function& entity) {
+py::tuple text_of_wikitext(const py::str& page, const py::list& held, const py::function& entity, size_t most_blocks) {
   WikiContext context;
-  for (const py::handle text : held) context.held.push_back(encoded(py::str(text)));
+  context.most_blocks = most_blocks;
+  for (const py::handle text : held) context.held.push_back(encoded(py::reinterpret_borrow<py::object>(text)));
   context.has_letters = [](std::string_view text) {
-    for (const py::handle character : decoded(text))
-      if (character.attr("isalnum")().cast<bool>()) return true;
+    const py::str own = decoded(text);
+    const Py_ssize_t size = PyUnicode_GET_LENGTH(own.ptr());
+    for (Py_ssize_t i = 0; i < size; ++i)
+      if (Py_UNICODE_ISALNUM(PyUnicode_READ_CHAR(own.ptr(), i))) return true;
     return false;
   };
   context.add_entity = [&](std::string_view name, std::string& out) {
     out += static_cast<std::string_view>(encoded(entity(decoded(name))));
   };
   const WikiText found = wiki_text(static_cast<std::string_view>(encoded(page)), context);
-  return py::make_tuple(decoded(found.text), found.kinds, found.start, found.end);
+  if (found.too_many) return py::make_tuple(decoded(found.text), py::none());
+  return py::make_tuple(decoded(found.text), py::make_tuple(found.kinds, found.start, found.end));
 }
 
 }  // namespace
@@ -88,7 +93,7 @@ Returns (offsets int64[k + 1], kind int8[b], level int16[b], start int64[b], end
         "Return wikitext without comments and what must not be parsed; see csrc/parsing/wiki/elements.h.");
   m.def("without_brackets", &text_without_brackets, py::arg("text"), py::arg("render"), py::arg("is_hidden"),
         "Return wikitext without templates, links and tables; see csrc/parsing/wiki/brackets.h.");
-  m.def("wiki_text", &text_of_wikitext, py::arg("page"), py::arg("held"), py::arg("entity"),
+  m.def("wiki_text", &text_of_wikitext, py::arg("page"), py::arg("held"), py::arg("entity"), py::arg("most_blocks"),
         "Return the plain text of wikitext without brackets, and its blocks; see csrc/parsing/wiki/lines.h.");
 }
 

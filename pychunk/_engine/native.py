@@ -483,9 +483,11 @@ def without_brackets(text: str, render: Callable[[str], str], is_hidden: Callabl
     return _core.without_brackets(text, render, is_hidden)
 
 
-def wiki_text(page: str, held: list[str], entity: Callable[[str], str]) -> tuple[str, str, list[int], list[int]]:
+def wiki_text(
+    page: str, held: list[str], entity: Callable[[str], str], most_blocks: int
+) -> tuple[str, tuple[str, list[int], list[int]] | None]:
     """Return the plain text of wikitext without brackets, and its blocks; see `.reference.parsing.wiki_lines`."""
-    return _core.wiki_text(page, held, entity)
+    return _core.wiki_text(page, held, entity, most_blocks)
 
 
 def markdown_blocks(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, threads: int) -> Blocks:

@@ -11,7 +11,7 @@ namespace pychunk {
 namespace wiki {
 namespace {
 
-// The most templates, links and tables that are open at once; see _DEPTH in wikitext.py.
+// The most templates, links and tables that are open at once; real pages stay below 20.
 constexpr size_t kDepth = 100;
 
 constexpr std::array<bool, 256> bytes_of(std::string_view which) {

@@ -173,7 +173,7 @@ class Elements {
         const size_t name_end = at + 2 + own.name.size();
         if (name_end <= text_.size() && equal(text_.substr(at + 2, own.name.size()), own.name)) {
           size_t end = name_end;
-          while (end < text_.size() && is_blank(text_[end])) ++end;
+          end = static_cast<size_t>(trim_begin(text_, static_cast<int64_t>(end), static_cast<int64_t>(text_.size())));
           if (has(end, ">")) return {at, end + 1, true};
         }
       } else if (const Tag other = tag_at(at + 1); other.end > 0 && other.which == tag.which) {

@@ -332,8 +332,9 @@ std::string restored(std::string text, const std::vector<std::string>& held) {
 }
 
 // Returns a text without marks and without white space at its ends, and its blocks.
-WikiText without_marks(std::string_view marked) {
+WikiText without_marks(std::string_view marked, size_t most_blocks) {
   WikiText out;
+  out.too_many = static_cast<size_t>(std::count(marked.begin(), marked.end(), kBegins)) > most_blocks;
   std::string text;
   text.reserve(marked.size());
   const auto characters = [](std::string_view part) { return count_characters(part); };
@@ -345,7 +346,7 @@ WikiText without_marks(std::string_view marked) {
     const char kind = marked[at + 1];
     const size_t next = std::min(marked.find(kBegins, at + 2), marked.size());
     const std::string_view body = marked.substr(at + 2, next - at - 2), inside = stripped_all(body);
-    if (!inside.empty()) {
+    if (!inside.empty() && !out.too_many) {
       out.kinds += kind;
       const int64_t start = before + characters(body.substr(0, static_cast<size_t>(inside.data() - body.data())));
       out.start.push_back(start), out.end.push_back(start + characters(inside));
@@ -368,8 +369,15 @@ WikiText without_marks(std::string_view marked) {
 
 WikiText wiki_text(std::string_view page, const WikiContext& context) {
   using namespace wiki;
-  const std::string lines = shortened(placed(decoded(Lines(context).run(page), context)));
-  return without_marks(restored(std::string(stripped_all(lines)), context.held));
+  // A template of the caller may have returned a mark of a block. Each step frees the text of the step before.
+  std::string text(page);
+  std::erase(text, kBegins);
+  text = Lines(context).run(text);
+  text = decoded(text, context);
+  text = placed(text);
+  text = shortened(text);
+  text = restored(std::string(stripped_all(text)), context.held);
+  return without_marks(text, context.most_blocks);
 }
 
 }  // namespace pychunk

@@ -16,6 +16,8 @@ namespace pychunk {
 struct WikiContext {
   // The texts that were held apart, which replace their marks.
   std::vector<std::string> held;
+  // The most blocks of a page that are returned.
+  size_t most_blocks = 0;
   // Returns whether a text without letters or digits of ASCII has others.
   std::function<bool(std::string_view)> has_letters;
   // Appends the text of an entity, which is without "&" and ";".
@@ -23,8 +25,9 @@ struct WikiContext {
 };
 
 // The plain text of a page. Block b has the kind kinds[b], a letter of wiki_lines.py, and lies from start[b] to end[b],
-// in characters.
+// in characters. If there are too many blocks, none is returned.
 struct WikiText {
+  bool too_many = false;
   std::string text, kinds;
   std::vector<int64_t> start, end;
 };

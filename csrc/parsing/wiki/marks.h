@@ -4,7 +4,8 @@
 namespace pychunk::wiki {
 
 // Pages hold no control characters, so they are marks: text that was left out, a bar that is text and separates no
-// arguments, a line break, a text that is held apart, and the beginning of a block. wikitext.py has the same.
+// arguments, a line break, a text that is held apart, and the beginning of a block. wikitext.py and the reference have
+// the same; templates.py has others.
 constexpr char kDropped = '\x01', kBar = '\x02', kBreak = '\x03', kHeld = '\x04', kBegins = '\x06';
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

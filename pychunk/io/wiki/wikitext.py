@@ -2,7 +2,7 @@
 
 A first pass finds text that must not be parsed (comments, nowiki, math, references). A second pass goes from bracket to
 bracket, with a stack of the open brackets. A third pass goes over the lines. These three are native, in
-``csrc/parsing/wiki``; templates and the markup inside lines are read here. All passes are linear, so even hostile input
+``csrc/parsing/wiki``; templates, tags and external links are read here. All passes are linear, so even hostile input
 takes time only in proportion to its length. Brackets without a counterpart are removed, but the text in them stays. A
 heading of a section closes all brackets.
 """
@@ -35,7 +35,7 @@ _EXTERNAL = re.compile(
 )
 _SWITCH = re.compile(r"__([^\W\d_]+(?:_[^\W\d_]+)*)__")
 _VARIANT = re.compile(r"-\{([^{}\n]*)\}-")
-_QUOTES = re.compile(r"('{2,})")
+_QUOTES = re.compile(r"'{2,}")
 
 _BREAKING = frozenset(
     re.findall(
@@ -122,7 +122,8 @@ class Cleaner:
 
         ``when`` is the date of the page, for templates that count years up to it.
         """
-        return self.page(wikitext, when)[0]
+        held: list[str] = []
+        return native.wiki_text(self._prose(wikitext, held, when)[0], held, _entity, 0)[0]
 
     def with_blocks(self, wikitext: str, when: date | None = None) -> tuple[str, list[Row] | None]:
         r"""Return the plain text of a page, and its blocks in the form of ``segment(columns={"blocks": ...})``.
@@ -146,11 +147,10 @@ class Cleaner:
         """
         held: list[str] = []
         prose, dropped = self._prose(wikitext, held, when)
-        text, kinds, starts, ends = native.wiki_text(prose, held, _entity)
-        if len(kinds) > MAX_BLOCKS:
+        text, blocks = native.wiki_text(prose, held, _entity, MAX_BLOCKS)
+        if blocks is None:
             return text, None, dropped
-        rows = zip(kinds, starts, ends, strict=True)
-        return text, [(*_KINDS[kind], start, end) for kind, start, end in rows], dropped
+        return text, [(*_KINDS[kind], start, end) for kind, start, end in zip(*blocks, strict=True)], dropped
 
     def _prose(self, wikitext: str, held: list[str], when: date | None) -> tuple[str, int]:
         """Return the text without markup except for headings, lists, bold and italic type.

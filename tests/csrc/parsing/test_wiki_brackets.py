@@ -21,6 +21,7 @@ def is_hidden(target: str, has_label: bool) -> bool:
 def test_brackets_equal_the_reference(often: int) -> None:
     @settings(max_examples=often, deadline=None)
     @given(MARKUP | ANY)
+    @example("<table\u017f><table\u0131> [[[a]]] {{b|}}}")
     @example("[[" * 120 + "a" + "]]" * 120 + "{{" * 120 + "}}" * 120)
     @example("{{a|{{b}}}}}} {{c\n|}}\n== d ==\n{|\n|[[e|f|g]]]\n|}")
     def check(text: str) -> None:

@@ -12,6 +12,7 @@ from pychunk._engine.reference.parsing import wiki_elements
 def test_elements_equal_the_reference(often: int) -> None:
     @settings(max_examples=often, deadline=None)
     @given(st.lists(st.sampled_from(OF_ELEMENTS), max_size=40).map("".join) | MARKUP | ANY)
+    @example("a <pre>b</pre\xa0> c <ref/\xa0>d \x0b\x85<pre\u017f>")
     @example("a\n<!-- b --> \n<ref>c<ref>d</ref><pre>e<pre>f</pre>\r\x00\n<!-- g")
     def check(text: str) -> None:
         def opaque(name: str, content: str) -> str:

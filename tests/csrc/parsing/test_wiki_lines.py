@@ -1,5 +1,6 @@
 """Lines of wikitext and their blocks: native equal to the reference on any text."""
 
+import pytest
 from hypothesis import example, given, settings
 from wiki_markup import ANY, MARKUP, OFTEN
 
@@ -17,14 +18,20 @@ def entity(name: str) -> str:
 def test_text_equals_the_reference(often: int) -> None:
     @settings(max_examples=often, deadline=None)
     @given(MARKUP | ANY)
+    @example("\x04" + "1" * 5000 + "\x04\x04" + "0" * 5000 + "1\x04")
     @example("l'''Odyssée'' d'Homère, '''gras'''")
     @example("a\n\x040\x04\n\x041\x04\n* é\n* -\n=====\n=== a ==\n-----b\n|c\n\nd\x03\ne")
     def check(text: str) -> None:
-        for held in ([], HELD):
-            assert native.wiki_text(text, held, entity) == wiki_lines.wiki_text(text, held, entity)
+        for held, most in (([], 100), (HELD, 100), (HELD, 3)):
+            assert native.wiki_text(text, held, entity, most) == wiki_lines.wiki_text(text, held, entity, most)
 
     check()
 
 
-def test_a_text_that_ends_inside_a_mark_is_read() -> None:
-    assert native.wiki_text("a\x06", [], entity)[0] in ("a", "a\x06")
+def test_marks_of_the_caller_are_no_blocks() -> None:
+    assert native.wiki_text("a\x06é\x06", [], entity, 9) == ("aé", ("p", [0], [2]))
+
+
+def test_a_function_that_returns_no_string_is_refused() -> None:
+    with pytest.raises(TypeError, match="must return a string"):
+        native.wiki_text("&amp;", [], lambda name: None, 9)  # type: ignore[arg-type, return-value]

@@ -11,6 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string page = fuzz::valid(input.bytes());
 
   WikiContext context;
+  context.most_blocks = page.size();
   const auto opaque = [&](std::string_view name, std::string_view content, std::string& out) {
     REQUIRE(!name.empty() && page.size() >= content.size(), name, " of ", content.size(), " bytes");
     context.held.emplace_back(content);

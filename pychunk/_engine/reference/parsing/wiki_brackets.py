@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     r"|\n[ \t:*#;]*\{\|(?!\})|\n[ \t]*\|\}"
     rf"|\n{_HEADING}"
     r"|</?table(?![0-9A-Za-z_])[^<>]*>",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _STRAY_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\n[ \t]*(?:\{\||\|\})")
@@ -58,7 +58,7 @@ def without_brackets(text: str, render: Render, is_hidden: Hidden) -> str:
     """Return the text of a page without templates, links and tables.
 
     Args:
-        text: Wikitext without control characters.
+        text: Wikitext without control characters, except the marks of the passes.
         render: The function that returns the text of a template from what is between its braces.
         is_hidden: The function that returns whether a link is left out, from its target, which has a colon, and from
             whether it has a label.

@@ -19,7 +19,8 @@ _VERBATIM = frozenset({"nowiki", "pre", "source", "syntaxhighlight"})
 #: The elements whose content is shown, perhaps in another form.
 _SHOWN = frozenset({"nowiki", "pre", "math", "ce", "chem", "source", "syntaxhighlight", "poem"})
 _CLOSING: dict[str, re.Pattern[str]] = {
-    name: re.compile(rf"<(/){name}\s*>|<{name}\b([^<>]*)>", re.IGNORECASE | re.ASCII) for name in _OPAQUE.split("|")
+    name: re.compile(rf"<(/){name}(?u:\s)*>|<{name}\b([^<>]*)>", re.IGNORECASE | re.ASCII)
+    for name in _OPAQUE.split("|")
 }
 _COMMENT_END = re.compile("-->")
 _LINE_END = re.compile(r"[ \t]*(?=\n)")

@@ -20,22 +20,34 @@ _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1
 _QUOTES = re.compile(r"('{2,})")
 
 
-def wiki_text(page: str, held: list[str], entity: Callable[[str], str]) -> tuple[str, str, list[int], list[int]]:
-    """Return the plain text of a page, the letters of its blocks' kinds, and where they start and end, in characters.
+Blocks = tuple[str, list[int], list[int]]
+
+
+def wiki_text(page: str, held: list[str], entity: Callable[[str], str], most_blocks: int) -> tuple[str, Blocks | None]:
+    """Return the plain text of a page, and of its blocks the kinds' letters, starts and ends, in characters.
 
     Args:
         page: Wikitext without brackets.
         held: Texts that were held apart, which replace their marks.
         entity: The function that returns the text of an entity from its name, such as ``amp`` or ``#65``.
+        most_blocks: If a page has more blocks, the result is None in place of blocks.
     """
-    lines = _lines(page, ["\n" in each for each in held])
+    lines = _lines(page.replace(_BEGINS, ""), ["\n" in each for each in held])
     lines = _ENTITY.sub(lambda match: entity(match[1]), lines).replace("\xa0", " ").replace("\t", " ")
     lines = re.sub(" {2,}", " ", _MISPLACED.sub(_placed, lines))
     lines = _BREAKS.sub("\n", lines.replace(" " + _BREAK, _BREAK))
     lines = re.sub("\n{3,}", "\n\n", lines).strip()
     if held:
-        lines = _HELD_INDEX.sub(lambda match: "".join(held[int(match[1]) :][:1]), lines)
-    return _without_marks(lines)
+        lines = _HELD_INDEX.sub(lambda match: held[at] if (at := _index(match[1])) < len(held) else "", lines)
+    too_many = lines.count(_BEGINS) > most_blocks
+    text, blocks = _without_marks(lines)
+    return text, None if too_many else blocks
+
+
+def _index(digits: str) -> int:
+    """Return a number, or a greater one than there are texts if it has many digits."""
+    digits = digits.lstrip("0")
+    return int(digits or "0") if len(digits) < 18 else 10**18
 
 
 def _lines(text: str, code: Sequence[bool]) -> str:
@@ -95,7 +107,7 @@ def _lines(text: str, code: Sequence[bool]) -> str:
 def _is_code(line: str, code: Sequence[bool]) -> bool:
     """Return whether a line holds only a reference to code of several lines."""
     match = _CODE_LINE.fullmatch(line)
-    return match is not None and int(match[1]) < len(code) and code[int(match[1])]
+    return match is not None and (at := _index(match[1])) < len(code) and code[at]
 
 
 def _unquoted(line: str) -> str:
@@ -117,7 +129,7 @@ def _unquoted(line: str) -> str:
     return "".join(pieces)
 
 
-def _without_marks(marked: str) -> tuple[str, str, list[int], list[int]]:
+def _without_marks(marked: str) -> tuple[str, Blocks]:
     """Return the text without the marks of blocks, and the blocks."""
     before, *pieces = marked.split(_BEGINS)
     parts = [before]
@@ -134,7 +146,7 @@ def _without_marks(marked: str) -> tuple[str, str, list[int], list[int]]:
     text = "".join(parts)
     blank = len(text) - len(text.lstrip())
     kinds, starts, ends = zip(*rows, strict=True) if rows else ((), (), ())
-    return text.strip(), "".join(kinds), [start - blank for start in starts], [end - blank for end in ends]
+    return text.strip(), ("".join(kinds), [start - blank for start in starts], [end - blank for end in ends])
 
 
 def _placed(match: re.Match[str]) -> str:
