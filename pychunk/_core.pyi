@@ -70,6 +70,15 @@ def html_work(
     page: npt.NDArray[np.uint8], open: int, formatting: int, options: int, attributes: int, names: int
 ) -> tuple[int, int, bool]: ...
 def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]: ...
+def lower_of_text(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8] | None: ...
+def find_told(
+    text: npt.NDArray[np.uint8],
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+    told: npt.NDArray[np.uint8],
+    least: int,
+    most: int,
+) -> npt.NDArray[np.uint8]: ...
 def put_reasons(
     names: npt.NDArray[np.uint32],
     name_offsets: npt.NDArray[np.int64],
@@ -112,22 +121,6 @@ def noise_columns(
     npt.NDArray[np.int64],
     npt.NDArray[np.int64],
 ]: ...
-def noise_sums(
-    dense: npt.NDArray[np.float64],
-    names: npt.NDArray[np.uint32],
-    name_offsets: npt.NDArray[np.int64],
-    near: npt.NDArray[np.int64],
-    path: npt.NDArray[np.int64],
-    wording: npt.NDArray[np.uint32],
-    wording_rows: npt.NDArray[np.int64],
-    about: npt.NDArray[np.uint32],
-    groups: npt.NDArray[np.int64],
-    weight: npt.NDArray[np.float64],
-    vocabulary: list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]],
-    neighbours: list[int],
-    windows: list[int],
-    nets: list[list[tuple[npt.NDArray[np.int16], npt.NDArray[np.int32]]]],
-) -> npt.NDArray[np.int64]: ...
 def block_words(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], stop_words: str, marks: str, first: int, last: int
 ) -> tuple[
@@ -445,6 +438,29 @@ class Cancellation:
     def cancel(self) -> None: ...
     def __enter__(self) -> Cancellation: ...
     def __exit__(self, *error: object) -> None: ...
+
+class NoiseNetwork:
+    def __init__(
+        self,
+        vocabulary: list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]],
+        neighbours: list[int],
+        windows: list[int],
+        nets: list[list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]],
+        groups: int,
+    ) -> None: ...
+    def sums(
+        self,
+        dense: npt.NDArray[np.float64],
+        names: npt.NDArray[np.uint32],
+        name_offsets: npt.NDArray[np.int64],
+        near: npt.NDArray[np.int64],
+        path: npt.NDArray[np.int64],
+        wording: npt.NDArray[np.uint32],
+        wording_rows: npt.NDArray[np.int64],
+        about: npt.NDArray[np.uint32],
+        groups: npt.NDArray[np.int64],
+        weight: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.int64]: ...
 
 class KeptSentences:
     def __init__(self) -> None: ...

@@ -23,12 +23,12 @@ from pychunk.evaluation.measures import intervals
 from pychunk.parsing.html.noise import find_noise
 from pychunk.parsing.html.noise_model import NoiseModel, load
 from pychunk.parsing.html.page import HtmlPage, parse_html
-from training import noise as training
-from training.noise_pages import FOLDS, domain_of, f1, fold_of, words_of
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.inputs import add_data
+from training import noise as training
+from training.noise_pages import FOLDS, domain_of, f1, fold_of, words_of
 
 PACKAGES = ("selectolax", "trafilatura", "readability-lxml", "jusText", "resiliparse")
 _TOKEN = re.compile(r"\w+")

@@ -17,7 +17,7 @@ inline constexpr auto kCrcTable = [] {
 }();
 
 // Returns the CRC-32 of a string whose beginning has the CRC-32 `crc`, and whose other bytes are `bytes`.
-inline uint32_t crc32_of(std::string_view bytes, uint32_t crc = 0) {
+constexpr uint32_t crc32_of(std::string_view bytes, uint32_t crc = 0) {
   crc = ~crc;
   for (const char c : bytes) crc = crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
   return ~crc;

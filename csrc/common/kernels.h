@@ -52,6 +52,11 @@ struct Kernels {
   // needs the same room as for mark_stops.
   void (*mark_words)(const uint8_t* text, size_t size, uint64_t* bits);
 
+  // Marks each byte `first` before a byte that is one of `next`, of which there are `count`, one bit per byte. `bits`
+  // needs the same room as for mark_stops.
+  void (*mark_pairs)(const uint8_t* text, size_t size, uint8_t first, const uint8_t* next, size_t count,
+                     uint64_t* bits);
+
   // ---- WordPiece (wordpiece_simd.h) ----
   // Finds the words of a text and returns their number. The text is split at ASCII white space, around ASCII
   // punctuation, and at bytes marked in `breaks` (bit i % 64 of breaks[i / 64]). Word k is [starts[k], ends[k]).
@@ -124,6 +129,8 @@ struct Kernels {
   // Adds the sum over c of x[t, c] * w[c, o] to y[t, o], in the order of c. Rows of x are `stride` numbers apart, and
   // `outs` is a multiple of 16.
   void (*add_products)(const float* x, size_t n, size_t stride, size_t in, const float* w, size_t outs, float* y);
+  // Sets out[o] = x . w[o] for `outs` rows of `size` numbers, a multiple of 32. The sums must fit in 32 bits.
+  void (*dot_shorts)(const int16_t* x, const int16_t* w, size_t size, size_t outs, int32_t* out);
   // Sets x[i] = exp(x[i]), with x clipped to [-60, 60] (exp_simd.h).
   void (*exponentials)(float* x, size_t n);
 

@@ -1,10 +1,11 @@
 #include "parsing/block_words.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <string>
-#include <unordered_set>
 
 #include "common/crc32.h"
 #include "common/interrupt.h"
@@ -73,6 +74,7 @@ class Marks {
 
 // Return the number of characters of a word that has only digits, or 0 for other words.
 int64_t digits_of(std::string_view word) {
+  if (!word.empty() && word[0] >= ':') return 0;  // most words begin so
   int64_t count = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(word.size()); ++count) {
     const auto [c, length] = decode_utf8(word, i);
@@ -87,7 +89,7 @@ void split_words(std::string_view text, std::vector<std::string_view>& out) {
   const auto size = static_cast<int64_t>(text.size());
   for (int64_t i = trim_begin(text, 0, size); i < size; i = trim_begin(text, i, size)) {
     const int64_t begin = i;
-    for (int length; i < size && space_length(text, i) == 0; i += length) length = decode_utf8(text, i).length;
+    i = word_end(text, begin);
     out.push_back(slice(text, begin, i));
   }
 }
@@ -99,9 +101,41 @@ int64_t words_in(std::string_view run) {
   return spaced ? 1 : words_of_run(run);
 }
 
+// A set of words that tells for most others, by three of their bytes and their length, that it does not hold them.
+class WordSet {
+ public:
+  explicit WordSet(std::span<const std::string_view> words) : slots_(std::bit_ceil(4 * words.size() + 1)) {
+    for (const std::string_view word : words) {
+      if (word.empty() || has(word)) continue;
+      longest_ = std::max(longest_, word.size());
+      size_t at = slot_of(word);
+      while (!slots_[at].empty()) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = word;
+    }
+  }
+  bool has(std::string_view word) const {
+    if (word.empty() || word.size() > longest_) return false;
+    for (size_t at = slot_of(word); !slots_[at].empty(); at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at] == word) return true;
+    }
+    return false;
+  }
+
+ private:
+  size_t slot_of(std::string_view word) const {
+    const auto byte = [&](size_t i) { return uint32_t{static_cast<uint8_t>(word[i])}; };
+    const uint32_t key = byte(0) | byte(word.size() / 2) << 8 | byte(word.size() - 1) << 16;
+    return ((key ^ static_cast<uint32_t>(word.size()) << 24) * 0x9E3779B1u >> 16) & (slots_.size() - 1);
+  }
+
+  std::vector<std::string_view> slots_;
+  size_t longest_ = 0;
+};
+
 bool ends_a_sentence(std::string_view last_word) {
   const auto begin = character_before(last_word, static_cast<int64_t>(last_word.size()));
-  return Marks(".!?\u2026:;").has(decode_utf8(last_word, begin).code_point);
+  const char32_t c = decode_utf8(last_word, begin).code_point;
+  return c == '.' || c == '!' || c == '?' || c == U'\u2026' || c == ':' || c == ';';
 }
 
 }  // namespace
@@ -109,9 +143,7 @@ bool ends_a_sentence(std::string_view last_word) {
 BlockWords block_words(const Texts& texts, const BlockWordOptions& options) {
   std::vector<std::string_view> words;
   split_words(options.stop_words, words);
-  const std::unordered_set<std::string_view> stops(words.begin(), words.end());
-  size_t longest = 0;
-  for (const auto word : words) longest = std::max(longest, word.size());
+  const WordSet stops(words);
   const Marks marks(options.marks);
   BlockWords out;
   for (int64_t block = 0; block < texts.size(); ++block) {
@@ -119,8 +151,7 @@ BlockWords block_words(const Texts& texts, const BlockWordOptions& options) {
     split_words(texts[block], words);
     const auto size = static_cast<int64_t>(words.size());
     out.words.push_back(std::transform_reduce(words.begin(), words.end(), int64_t{0}, std::plus<>(), words_in));
-    out.stops.push_back(std::ranges::count_if(
-        words, [&](std::string_view word) { return word.size() <= longest && stops.contains(word); }));
+    out.stops.push_back(std::ranges::count_if(words, [&](std::string_view word) { return stops.has(word); }));
     out.ends_sentence.push_back(size == 0 || ends_a_sentence(words.back()));
     const size_t before = out.hashes.size();
     const bool cut = size > options.first + options.last;
@@ -133,6 +164,29 @@ BlockWords block_words(const Texts& texts, const BlockWordOptions& options) {
       if (hash != 0) out.hashes.push_back(hash);  // 0 is the hash of an empty word
     }
     out.hashed.push_back(static_cast<int64_t>(out.hashes.size() - before));
+  }
+  return out;
+}
+
+std::optional<std::vector<uint8_t>> lower_of(std::string_view text) {
+  std::vector<uint8_t> out(text.begin(), text.end());
+  for (size_t i = 0; i < out.size();) {
+    const uint8_t c = out[i], next = i + 1 < out.size() ? out[i + 1] : 0;
+    if (c < 0x80) {
+      out[i] = static_cast<uint8_t>(c + (c >= 'A' && c <= 'Z' ? 0x20 : 0));
+      i += 1;
+    } else if (c == 0xC2 || c == 0xC3) {
+      const bool is_capital =
+          c == 0xC3 && next >= 0x80 && next <= 0x9E && next != 0x97;  // 0x97 is the sign of products
+      if (is_capital) out[i + 1] = static_cast<uint8_t>(next + 0x20);
+      i += 2;
+    } else if ((c == 0xE2 && next <= 0x82) || (c >= 0xE3 && c <= 0xE9)) {
+      i += 3;
+    } else if (c == 0xF0 && next == 0x9F) {
+      i += 4;
+    } else {
+      return std::nullopt;
+    }
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // in Python.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,5 +26,10 @@ struct BlockWords {
 
 // Return the counts and hashes of the words of each text. The texts must be valid UTF-8 in lower case.
 BlockWords block_words(const Texts& texts, const BlockWordOptions& options);
+
+// Return a text in lower case, or nothing if it may hold a letter whose lower case is not known here. Known are ASCII,
+// U+0080 to U+00FF, punctuation and signs (U+2000 to U+20BF), the characters of East Asia (U+3000 to U+9FFF), which
+// have no case, and pictures (U+1F000 to U+1FFFF).
+std::optional<std::vector<uint8_t>> lower_of(std::string_view text);
 
 }  // namespace pychunk

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <unordered_map>
 
@@ -25,9 +26,10 @@ constexpr auto kSortOf = [] {
 
 // Return log2(1 + value), interpolated linearly between powers of two.
 double log_of(double value) {
-  int power;
-  const double part = std::frexp(value + 1, &power);
-  return power - 2 + 2 * part;
+  const auto bits = std::bit_cast<uint64_t>(value + 1);  // of a normal number
+  constexpr uint64_t kPart = (uint64_t{1} << 52) - 1, kOne = uint64_t{1023} << 52;
+  const double power = static_cast<double>(static_cast<int64_t>(bits >> 52) - 1023);
+  return power - 1 + std::bit_cast<double>((bits & kPart) | kOne);
 }
 
 double ratio_of(double part, double whole) { return part / std::max(whole, 1.0); }
@@ -63,10 +65,14 @@ class ColumnWriter {
     read_alike();
     find_main();
     out_.width = 8 + static_cast<int64_t>(kSortCount) + page_.kinds + 12 + 11 * kNoiseLevels + 4 + 9 + 4 * kNoiseLevels;
-    out_.dense.reserve(blocks_ * static_cast<size_t>(out_.width));
+    out_.dense.resize(blocks_ * static_cast<size_t>(out_.width));
+    double* row = out_.dense.data();
     for (size_t b = 0; b < blocks_; ++b) {
       checkpoint_each(static_cast<int64_t>(b), 1024);
+      next_ = row;
       write(b);
+      round(row, next_);
+      row = next_;
     }
   }
 
@@ -85,11 +91,17 @@ class ColumnWriter {
         byte += c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
       }
     };
+    // Most characters have no class. A test costs less than a sum that waits for the one before it.
+    const auto count = [](std::array<int32_t, kSortCount + 1>& sorts) {
+      return [&sorts](uint8_t c) {
+        if (const size_t sort = c < 0x80 ? kSortOf[c] : kSortCount; sort != 0) ++sorts[sort];
+      };
+    };
     for (size_t b = 0; b < blocks_; ++b) {
       auto& sorts = sorts_[b];
       skip_to(page_.start[b], [](uint8_t) {});
       const int64_t first = byte;
-      skip_to(page_.end[b], [&](uint8_t c) { ++sorts[c < 0x80 ? kSortOf[c] : kSortCount]; });
+      skip_to(page_.end[b], count(sorts));
       const auto next = static_cast<int64_t>(numbers.size());
       const int64_t number = numbers.try_emplace(slice(page_.text, first, byte), next).first->second;
       out_.copy.push_back(number);
@@ -267,11 +279,16 @@ class ColumnWriter {
     put(page_.depth[at] / 8.0);
   }
 
-  // Round to multiples of 1 / 64, half to even. std::rint would take five times as long.
-  void put(double value) {
+  void put(double value) { *next_++ = value; }
+
+  // Clip values to -8 to 8 and round them to multiples of 1 / 64, half to even. std::rint would take five times as
+  // long.
+  static void round(double* begin, const double* end) {
     constexpr double kRound = 0x1.8p52;
-    const double rounded = std::clamp(value, -8.0, 8.0) * 64 + kRound - kRound;
-    out_.dense.push_back(std::copysign(rounded, value) / 64);
+    for (double* value = begin; value != end; ++value) {
+      const double least = *value < -8 ? -8 : *value, clipped = least > 8 ? 8 : least;
+      *value = std::copysign(clipped * 64 + kRound - kRound, *value) / 64;
+    }
   }
 
   int64_t parent(int64_t e) const { return std::max(page_.parent[static_cast<size_t>(e)], 0); }
@@ -291,6 +308,7 @@ class ColumnWriter {
   int64_t first_heading_ = -1, anchor_ = -1;
   int32_t begins_ = 0, ends_ = 0;
   double most_votes_ = 1, told_ = 0, last_heading_ = -1;
+  double* next_ = nullptr;  // of a row of features
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "common/dispatch.h"
 #include "common/interrupt.h"
 
 namespace pychunk {
@@ -12,10 +13,10 @@ namespace {
 constexpr int32_t kFlowSteps = 256, kWeightSteps = 1024, kVectorSteps = 64;
 constexpr int32_t kMostFlow = 64 * kFlowSteps * kWeightSteps;  // before the division by the weights' steps
 
-// Rows of int16 whose width is a multiple of the processor's vector width.
+// Rows of int16 whose width is a multiple of the processor's vector width, with zeros at their ends.
 class Flow {
  public:
-  Flow(int64_t rows, int64_t cols) : cols_((cols + 15) / 16 * 16), values_(static_cast<size_t>(rows * cols_)) {}
+  Flow(int64_t rows, int64_t cols) : cols_((cols + 31) / 32 * 32), values_(static_cast<size_t>(rows * cols_)) {}
   int16_t* row(int64_t i) { return values_.data() + i * cols_; }
   const int16_t* row(int64_t i) const { return values_.data() + i * cols_; }
   int64_t cols() const { return cols_; }
@@ -31,46 +32,74 @@ int16_t rounded_mean(int64_t sum, double count, double scale = 1) {
   return static_cast<int16_t>(static_cast<double>(sum) / count * scale + kRound - kRound);
 }
 
-// The rows of a vocabulary's words, by their hash.
-class WordFinder {
+// The vectors of a vocabulary's words, found by the words' hashes. A row of vectors has a multiple of kStep numbers.
+class Words {
  public:
-  explicit WordFinder(std::span<const uint32_t> known)
-      : known_(known), slots_(std::bit_ceil(4 * known.size() + 2), -1), shift_(32 - std::countr_zero(slots_.size())) {
-    for (size_t i = 0; i < known.size(); ++i) {
-      size_t slot = slot_of(known[i]);
+  static constexpr int64_t kStep = 16;
+
+  explicit Words(const NoiseWords& given)
+      : width_(given.vectors.cols),
+        steps_((width_ + kStep - 1) / kStep),
+        known_(given.known.begin(), given.known.end()),
+        vectors_(known_.size() * static_cast<size_t>(steps_ * kStep)),
+        slots_(std::bit_ceil(4 * known_.size() + 2), -1),
+        shift_(32 - std::countr_zero(slots_.size())) {
+    for (size_t i = 0; i < known_.size(); ++i) {
+      size_t slot = slot_of(known_[i]);
       while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
       slots_[slot] = static_cast<int32_t>(i);
+      const auto row = static_cast<int64_t>(i);
+      std::copy_n(given.vectors.row(row), width_, vectors_.data() + row * steps_ * kStep);
     }
   }
   // Return the row of a word, or -1 if it is unknown.
-  int32_t operator()(uint32_t word) const {
+  int32_t find(uint32_t word) const {
     for (size_t slot = slot_of(word);; slot = (slot + 1) & (slots_.size() - 1)) {
       const int32_t row = slots_[slot];
       if (row < 0 || known_[static_cast<size_t>(row)] == word) return row;
     }
   }
+  int64_t width() const { return width_; }
+  // The number of sums that a mean takes.
+  int64_t padded() const { return steps_ * kStep; }
+  // Add a word's vector to sums.
+  void add(int32_t row, int32_t* sums) const {
+    const int16_t* vector = vectors_.data() + row * steps_ * kStep;
+    for (int64_t step = 0; step < steps_; ++step, vector += kStep, sums += kStep) {
+      for (int64_t c = 0; c < kStep; ++c) sums[c] += vector[c];
+    }
+  }
+  // Add sums to sums.
+  void add(const int32_t* more, int32_t* sums) const {
+    for (int64_t step = 0; step < steps_; ++step, more += kStep, sums += kStep) {
+      for (int64_t c = 0; c < kStep; ++c) sums[c] += more[c];
+    }
+  }
+  // Write the mean of `count` vectors from their sums.
+  void put_mean(const int32_t* sums, int32_t count, int16_t* out) const {
+    if (count == 0) return;
+    for (int64_t c = 0; c < width_; ++c) out[c] = rounded_mean(sums[c], count, kFlowSteps / kVectorSteps);
+  }
 
  private:
   size_t slot_of(uint32_t word) const { return (word * 2654435769u) >> shift_; }
 
-  std::span<const uint32_t> known_;
+  int64_t width_, steps_;
+  std::vector<uint32_t> known_;
+  std::vector<int16_t> vectors_;
   std::vector<int32_t> slots_;
   int shift_;
 };
 
-void add_to(const int16_t* vector, int64_t width, int32_t* sums) {
-  for (int64_t c = 0; c < width; ++c) sums[c] += vector[c];
-}
-
 // Append for each block the mean vector of the words of all its elements together.
-void append_means_of_elements(const Ragged<uint32_t>& names, const std::vector<int32_t>& found, const NoiseWords& words,
+void append_means_of_elements(const Ragged<uint32_t>& names, const std::vector<int32_t>& found, const Words& words,
                               const Matrix<const int64_t>& rows, Flow& out, int64_t at) {
-  const int64_t width = words.vectors.cols, elements = names.size();
+  const int64_t width = words.padded(), elements = names.size();
   std::vector<int32_t> sums(static_cast<size_t>(elements * width)), counts(static_cast<size_t>(elements));
   for (int64_t e = 0; e < elements; ++e) {
     for (int64_t i = names.offsets[e]; i < names.offsets[e + 1]; ++i) {
       if (found[i] < 0) continue;
-      add_to(words.vectors.row(found[i]), width, sums.data() + e * width);
+      words.add(found[i], sums.data() + e * width);
       ++counts[e];
     }
   }
@@ -80,100 +109,63 @@ void append_means_of_elements(const Ragged<uint32_t>& names, const std::vector<i
     int32_t count = 0;
     for (int64_t level = 0; level < rows.rows; ++level) {
       const int64_t e = rows.row(level)[b];
-      if (e < 0) continue;
-      for (int64_t c = 0; c < width; ++c) sum[c] += sums[e * width + c];
+      if (e < 0 || counts[e] == 0) continue;
+      words.add(sums.data() + e * width, sum.data());
       count += counts[e];
     }
-    if (count == 0) continue;
-    for (int64_t c = 0; c < width; ++c) out.row(b)[at + c] = rounded_mean(sum[c], count, kFlowSteps / kVectorSteps);
+    words.put_mean(sum.data(), count, out.row(b) + at);
   }
 }
 
 // Append the mean vector of the known words of each row. Word i belongs to row_of(i).
-void append_means(const NoiseWords& words, std::span<const uint32_t> values, auto row_of, int64_t count, Flow& out,
+void append_means(const Words& words, std::span<const uint32_t> values, auto row_of, int64_t count, Flow& out,
                   int64_t at) {
-  const int64_t width = words.vectors.cols;
-  const WordFinder find(words.known);
+  const int64_t width = words.padded();
   std::vector<int32_t> sums(static_cast<size_t>(count * width)), counts(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) {
-    const int32_t found = find(values[i]);
+    const int32_t found = words.find(values[i]);
     if (found < 0) continue;
     const int64_t row = row_of(i);
-    add_to(words.vectors.row(found), width, sums.data() + row * width);
+    words.add(found, sums.data() + row * width);
     ++counts[row];
   }
-  for (int64_t b = 0; b < count; ++b) {
-    if (counts[b] == 0) continue;
-    for (int64_t c = 0; c < width; ++c)
-      out.row(b)[at + c] = rounded_mean(sums[b * width + c], counts[b], kFlowSteps / kVectorSteps);
-  }
-}
-
-// Return the inputs of the first layer.
-Flow inputs_of(const NoisePage& page, const NoiseVocabulary& vocabulary) {
-  const int64_t blocks = page.dense.rows, dense = page.dense.cols;
-  const int64_t near = dense, path = near + vocabulary.near.vectors.cols, wording = path + vocabulary.path.vectors.cols;
-  const int64_t about = wording + vocabulary.wording.vectors.cols, about_width = vocabulary.page.vectors.cols;
-  Flow out(blocks, about + about_width);
-  for (int64_t b = 0; b < blocks; ++b) {
-    for (int64_t c = 0; c < dense; ++c) out.row(b)[c] = static_cast<int16_t>(page.dense.row(b)[c] * kFlowSteps);
-  }
-  const WordFinder find(vocabulary.near.known);
-  std::vector<int32_t> found(page.names.values.size());
-  std::ranges::transform(page.names.values, found.begin(), [&](uint32_t word) { return find(word); });
-  append_means_of_elements(page.names, found, vocabulary.near, page.near, out, near);
-  append_means_of_elements(page.names, found, vocabulary.path, page.path, out, path);
-  append_means(vocabulary.wording, page.wording, [&](size_t i) { return page.wording_rows[i]; }, blocks, out, wording);
-  Flow own(1, about_width);
-  append_means(vocabulary.page, page.page, [](size_t) { return int64_t{0}; }, 1, own, 0);
-  for (int64_t b = 0; b < blocks; ++b) std::copy_n(own.row(0), about_width, out.row(b) + about);
-  return out;
+  for (int64_t b = 0; b < count; ++b) words.put_mean(sums.data() + b * width, counts[b], out.row(b) + at);
 }
 
 // A layer's weights in rows as wide as the values that they are multiplied with.
-class LayerProduct {
+class Layer {
  public:
-  explicit LayerProduct(const NoiseLayer& layer) : weights_(layer.weights.rows, layer.weights.cols), bias_(layer.bias) {
-    for (int64_t o = 0; o < layer.weights.rows; ++o) {
-      std::copy_n(layer.weights.row(o), layer.weights.cols, weights_.row(o));
+  explicit Layer(const NoiseLayer& given)
+      : weights_(given.weights.rows, given.weights.cols), bias_(given.bias.begin(), given.bias.end()) {
+    for (int64_t o = 0; o < given.weights.rows; ++o) {
+      std::copy_n(given.weights.row(o), given.weights.cols, weights_.row(o));
     }
+    for (int32_t& each : bias_) each *= kFlowSteps;
   }
   int64_t outputs() const { return static_cast<int64_t>(bias_.size()); }
-  // Return the sums of outputs from `o` on, times 256 * 1024. Several are computed at once, so that each value is read
-  // once for all of them.
-  template <size_t kCount>
-  std::array<int32_t, kCount> sums(const int16_t* values, int64_t o) const {
-    std::array<int32_t, kCount> found{};
-    const int16_t* weights = weights_.row(o);
-    const int64_t cols = weights_.cols();
-    for (int64_t i = 0; i < cols; ++i) {
-      for (size_t k = 0; k < kCount; ++k) {
-        found[k] += int32_t{values[i]} * int32_t{weights[static_cast<int64_t>(k) * cols + i]};
-      }
-    }
-    for (size_t k = 0; k < kCount; ++k) found[k] += bias_[static_cast<size_t>(o) + k] * kFlowSteps;
-    return found;
+  // Write the sums of the outputs for one row of values, times 256 * 1024.
+  void sums(const int16_t* values, std::vector<int32_t>& out) const {
+    out.resize(bias_.size());
+    kernels().dot_shorts(values, weights_.row(0), static_cast<size_t>(weights_.cols()), bias_.size(), out.data());
+    for (size_t o = 0; o < out.size(); ++o) out[o] += bias_[o];
   }
   // Write the outputs to the first columns of `out`, clipped to 0 to 64 and rounded half to even.
   void apply(const Flow& values, int64_t rows, Flow& out) const {
+    std::vector<int32_t> found;
     for (int64_t b = 0; b < rows; ++b) {
       checkpoint_each(b, 1024);
-      const auto put = [&](int64_t o, int32_t sum) {
-        const int32_t kept = std::clamp(sum, 0, kMostFlow);
-        out.row(b)[o] = static_cast<int16_t>((kept + kWeightSteps / 2 - 1 + (kept / kWeightSteps & 1)) / kWeightSteps);
-      };
-      int64_t o = 0;
-      for (; o + 4 <= outputs(); o += 4) {
-        const auto found = sums<4>(values.row(b), o);
-        for (size_t k = 0; k < 4; ++k) put(o + static_cast<int64_t>(k), found[k]);
+      sums(values.row(b), found);
+      int16_t* const to = out.row(b);
+      for (size_t o = 0; o < found.size(); ++o) {
+        const int32_t kept = std::clamp(found[o], 0, kMostFlow);
+        to[o] = static_cast<int16_t>((kept + kWeightSteps / 2 - 1 + (kept / kWeightSteps & 1)) / kWeightSteps);
       }
-      for (; o < outputs(); ++o) put(o, sums<1>(values.row(b), o)[0]);
     }
   }
 
  private:
   Flow weights_;
-  std::span<const int32_t> bias_;
+  std::vector<int32_t> bias_;
 };
 
 // The blocks whose vectors each block receives: neighbours, windows, groups and the whole page.
@@ -263,38 +255,104 @@ class Sight {
   }
 
   const NoisePage& page_;
-  const NoiseSurroundings& around_;
+  const NoiseSurroundings around_;
   std::vector<Group> groups_;
   double total_weight_ = 0;
 };
 
 }  // namespace
 
-std::vector<int64_t> noise_sums(const NoisePage& page, const NoiseVocabulary& vocabulary,
-                                const NoiseSurroundings& around, std::span<const NoiseNet> nets) {
-  const int64_t blocks = page.dense.rows;
-  const auto count = static_cast<int64_t>(nets.size());
+struct NoiseNetwork::Parts {
+  struct Net {
+    Layer in, share, mix, share2, mix2, out, out2;
+    int64_t own, own2;  // the inputs of mix and mix2 that are the block's own
+  };
+
+  Words near, path, wording, page;
+  std::vector<int64_t> neighbours, windows;
+  std::vector<Net> nets;
+  int64_t features, groups;
+
+  // Return the inputs of the first layer.
+  Flow inputs_of(const NoisePage& given) const {
+    const int64_t blocks = given.dense.rows, dense = given.dense.cols;
+    const int64_t at_path = dense + near.width(), at_wording = at_path + path.width();
+    const int64_t at_page = at_wording + wording.width();
+    Flow out(blocks, at_page + page.width());
+    for (int64_t b = 0; b < blocks; ++b) {
+      const double* const from = given.dense.row(b);
+      int16_t* const to = out.row(b);
+      for (int64_t c = 0; c < dense; ++c) to[c] = static_cast<int16_t>(static_cast<int32_t>(from[c] * kFlowSteps));
+    }
+    std::vector<int32_t> found(given.names.values.size());
+    std::ranges::transform(given.names.values, found.begin(), [&](uint32_t word) { return near.find(word); });
+    append_means_of_elements(given.names, found, near, given.near, out, dense);
+    append_means_of_elements(given.names, found, path, given.path, out, at_path);
+    append_means(wording, given.wording, [&](size_t i) { return given.wording_rows[i]; }, blocks, out, at_wording);
+    Flow own(1, page.width());
+    append_means(page, given.page, [](size_t) { return int64_t{0}; }, 1, own, 0);
+    for (int64_t b = 0; b < blocks; ++b) std::copy_n(own.row(0), page.width(), out.row(b) + at_page);
+    return out;
+  }
+};
+
+NoiseNetwork::NoiseNetwork(const NoiseVocabulary& vocabulary, const NoiseSurroundings& around,
+                           std::span<const NoiseNet> nets) {
+  std::vector<Parts::Net> made;
+  for (const NoiseNet& net : nets) {
+    made.push_back({Layer(net.in), Layer(net.share), Layer(net.mix), Layer(net.share2), Layer(net.mix2), Layer(net.out),
+                    Layer(net.out2), net.in.weights.rows, net.mix.weights.rows});
+  }
+  const auto words = vocabulary.near.vectors.cols + vocabulary.path.vectors.cols + vocabulary.wording.vectors.cols +
+                     vocabulary.page.vectors.cols;
+  const auto others = static_cast<int64_t>(around.neighbours.size() + around.windows.size()) + 2;
+  int64_t features = 0, groups = 0;
+  if (!nets.empty()) {
+    features = nets[0].in.weights.cols - words;
+    groups = (nets[0].mix.weights.cols - nets[0].in.weights.rows) / nets[0].share.weights.rows - others;
+  }
+  parts_.reset(new Parts{Words(vocabulary.near),
+                         Words(vocabulary.path),
+                         Words(vocabulary.wording),
+                         Words(vocabulary.page),
+                         {around.neighbours.begin(), around.neighbours.end()},
+                         {around.windows.begin(), around.windows.end()},
+                         std::move(made),
+                         features,
+                         groups});
+}
+
+NoiseNetwork::~NoiseNetwork() = default;
+
+int64_t NoiseNetwork::features() const { return parts_->features; }
+int64_t NoiseNetwork::groups() const { return parts_->groups; }
+int64_t NoiseNetwork::nets() const { return static_cast<int64_t>(parts_->nets.size()); }
+
+std::vector<int64_t> NoiseNetwork::sums(const NoisePage& page) const {
+  const int64_t blocks = page.dense.rows, count = nets();
   std::vector<int64_t> out(static_cast<size_t>(blocks * count));
-  const Flow given = inputs_of(page, vocabulary);
-  const Sight sight(page, around);
+  const Flow given = parts_->inputs_of(page);
+  const Sight sight(page, {parts_->neighbours, parts_->windows});
+  std::vector<int32_t> sum;
   for (int64_t n = 0; n < count; ++n) {
-    const NoiseNet& net = nets[static_cast<size_t>(n)];
-    const LayerProduct in(net.in), out_once(net.out), out_again(net.out2);
-    Flow hidden(blocks, in.outputs());
-    in.apply(given, blocks, hidden);
-    const auto exchange = [&](const NoiseLayer& share, const NoiseLayer& mix, const LayerProduct& last) {
-      const LayerProduct summary(share), mixed(mix);
-      const int64_t own = mix.weights.cols - sight.parts() * summary.outputs();
-      Flow shared(blocks, summary.outputs()), seen(blocks, mix.weights.cols), next(blocks, mixed.outputs());
-      summary.apply(hidden, blocks, shared);
+    const Parts::Net& net = parts_->nets[static_cast<size_t>(n)];
+    Flow hidden(blocks, net.in.outputs());
+    net.in.apply(given, blocks, hidden);
+    const auto exchange = [&](const Layer& share, const Layer& mix, int64_t own, const Layer& last) {
+      Flow shared(blocks, share.outputs()), seen(blocks, own + sight.parts() * share.outputs());
+      Flow next(blocks, mix.outputs());
+      share.apply(hidden, blocks, shared);
       for (int64_t b = 0; b < blocks; ++b) std::copy_n(hidden.row(b), own, seen.row(b));
-      sight.see(shared, summary.outputs(), seen, own);
-      mixed.apply(seen, blocks, next);
+      sight.see(shared, share.outputs(), seen, own);
+      mix.apply(seen, blocks, next);
       hidden = std::move(next);
-      for (int64_t b = 0; b < blocks; ++b) out[b * count + n] += last.sums<1>(hidden.row(b), 0)[0];
+      for (int64_t b = 0; b < blocks; ++b) {
+        last.sums(hidden.row(b), sum);
+        out[b * count + n] += sum[0];
+      }
     };
-    exchange(net.share, net.mix, out_once);
-    exchange(net.share2, net.mix2, out_again);
+    exchange(net.share, net.mix, net.own, net.out);
+    exchange(net.share2, net.mix2, net.own2, net.out2);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 // caller makes sure that every possible sum fits. Then values are rounded only where NumPy's float64 also rounds them.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -50,8 +51,21 @@ struct NoiseSurroundings {
   std::span<const int64_t> windows;     // blocks on each side
 };
 
-// Return for each block and each net, row by row, the sum before the logistic function, in multiples of 2^-18.
-std::vector<int64_t> noise_sums(const NoisePage& page, const NoiseVocabulary& vocabulary,
-                                const NoiseSurroundings& around, std::span<const NoiseNet> nets);
+// Nets with their vocabulary, in the form in which each page uses them. It keeps no reference to what it is made from.
+class NoiseNetwork {
+ public:
+  NoiseNetwork(const NoiseVocabulary& vocabulary, const NoiseSurroundings& around, std::span<const NoiseNet> nets);
+  ~NoiseNetwork();
+
+  // Return for each block and each net, row by row, the sum before the logistic function, in multiples of 2^-18. The
+  // page must have as many features and groups as the nets take.
+  std::vector<int64_t> sums(const NoisePage& page) const;
+  // The number of features that the nets take, of groups, and of nets.
+  int64_t features() const, groups() const, nets() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
 
 }  // namespace pychunk

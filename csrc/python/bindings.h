@@ -40,6 +40,13 @@ std::span<const T> view(const Array<T>& array) {
   return {array.data(), static_cast<size_t>(array.size())};
 }
 
+// Return the values of an array, which must have `size` of them.
+template <typename T>
+std::span<const T> view_of(const Array<T>& array, size_t size, const char* name) {
+  PYCHUNK_CHECK(view(array).size() == size, name, " must have ", size, " values, got ", array.size());
+  return view(array);
+}
+
 template <typename T>
 Matrix<const T> matrix(const Array<T>& array, const char* name) {
   PYCHUNK_CHECK(array.ndim() == 2, name, " must have two dimensions, got ", array.ndim());

@@ -31,6 +31,11 @@ py::tuple words_of_blocks(const Array<uint8_t>& text, const Array<int64_t>& offs
                         array(std::move(found.ends_sentence)), array(std::move(found.hashes)));
 }
 
+py::object lower_of_text(const Array<uint8_t>& text) {
+  auto found = without_gil([&] { return lower_of(page_bytes(text)); });
+  return found ? py::object(array(std::move(*found))) : py::none();
+}
+
 py::tuple work_of_html(const Array<uint8_t>& page, int64_t open, int64_t formatting, int64_t options,
                        int64_t attributes, int64_t names) {
   const HtmlLimits limits{open, formatting, options, attributes, names};
@@ -48,6 +53,15 @@ std::vector<std::vector<int64_t>> places_of_keys(const Array<uint8_t>& page, con
   return without_gil([&] { return find_keys(page_bytes(page), wanted); });
 }
 
+Array<uint8_t> told_of_blocks(const Array<uint8_t>& text, const Array<int64_t>& start, const Array<int64_t>& end,
+                              const Array<uint8_t>& told, int64_t least, int64_t most) {
+  const auto starts = view(start);
+  PYCHUNK_CHECK(0 < least && least <= most && most < 1 << 20, "least and most must be 1 to ", 1 << 20, ", got ", least,
+                " and ", most);
+  const ToldBlocks blocks{page_bytes(text), starts, view_of(end, starts.size(), "end"), page_bytes(told)};
+  return array(without_gil([&] { return find_told(blocks, least, most); }));
+}
+
 }  // namespace
 
 void bind_html(py::module_& m) {
@@ -57,11 +71,18 @@ void bind_html(py::module_& m) {
 
 Returns (words int64[b], stop words int64[b], number of hashes int64[b], whether the last character ends a sentence
 uint8[b], hashes uint32).)");
+  m.def("lower_of_text", &lower_of_text, py::arg("text").noconvert(),
+        "Return valid UTF-8 in lower case, uint8[n], or None if it may hold unknown letters; see block_words.h.");
   m.def("html_work", &work_of_html, py::arg("page").noconvert(), py::arg("open"), py::arg("formatting"),
         py::arg("options"), py::arg("attributes"), py::arg("names"),
         "Return (nodes, steps, whether a limit is exceeded); see csrc/parsing/html/html_work.h.");
   m.def("find_keys", &places_of_keys, py::arg("page").noconvert(), py::arg("keys"),
         "Return the positions of each key, which begins with a quote, in a page; see csrc/parsing/html/html_bytes.h.");
+  m.def("find_told", &told_of_blocks, py::arg("text").noconvert(), py::arg("start").noconvert(),
+        py::arg("end").noconvert(), py::arg("told").noconvert(), py::arg("least"), py::arg("most"),
+        R"(Find the blocks whose first letters and digits are in another text; see csrc/parsing/html/html_bytes.h.
+
+Returns uint8[b]: 0 for no, 1 for yes, 2 for blocks of other letters than Latin ones.)");
   m.def("walk_html", &walk_of_html, py::arg("page").noconvert(), py::arg("images"), py::arg("targets"),
         R"(Return the visible text of a page, from lexbor's tree in its own output, which must be valid UTF-8.
 

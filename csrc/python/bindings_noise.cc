@@ -7,12 +7,6 @@
 namespace pychunk {
 namespace {
 
-template <typename T>
-std::span<const T> view_of(const Array<T>& array, size_t size, const char* name) {
-  PYCHUNK_CHECK(view(array).size() == size, name, " must have ", size, " values, got ", array.size());
-  return view(array);
-}
-
 // Check that each of the values is at least `least` and below `end`.
 void check_range(std::span<const int64_t> values, int64_t least, int64_t end, const char* name) {
   for (const int64_t value : values) {
@@ -97,12 +91,36 @@ NoiseWords word_table_of(const WordTable& given) {
   return words;
 }
 
-Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& names,
+std::unique_ptr<NoiseNetwork> noise_network(const std::vector<WordTable>& vocabulary,
+                                            const std::vector<int64_t>& neighbours, const std::vector<int64_t>& windows,
+                                            const std::vector<std::vector<Weights>>& nets, int64_t groups) {
+  PYCHUNK_CHECK(vocabulary.size() == 4, "a vocabulary must have 4 tables, got ", vocabulary.size());
+  PYCHUNK_CHECK(!nets.empty(), "a network must have at least one net, got none");
+  const NoiseVocabulary words{word_table_of(vocabulary[0]), word_table_of(vocabulary[1]), word_table_of(vocabulary[2]),
+                              word_table_of(vocabulary[3])};
+  PYCHUNK_CHECK(words.path.vectors.rows == words.near.vectors.rows,
+                "the tables near and path must have the same number of words, got ", words.near.vectors.rows, " and ",
+                words.path.vectors.rows);
+  const auto parts = static_cast<int64_t>(neighbours.size() + windows.size()) + groups + 2;
+  std::vector<NoiseNet> layers;
+  for (const auto& net : nets) {
+    PYCHUNK_CHECK(net.size() == 7, "a net must have 7 layers, got ", net.size());
+    NoiseNet& own = layers.emplace_back();
+    own.in = layer_of(net[0], matrix(nets[0][0].first, "weights").cols, 0);
+    own.share = layer_of(net[1], own.in.weights.rows, 0);
+    own.mix = layer_of(net[2], own.in.weights.rows + parts * own.share.weights.rows, 0);
+    own.share2 = layer_of(net[3], own.mix.weights.rows, 0);
+    own.mix2 = layer_of(net[4], own.mix.weights.rows + parts * own.share2.weights.rows, 0);
+    own.out = layer_of(net[5], own.mix.weights.rows, 1);
+    own.out2 = layer_of(net[6], own.mix2.weights.rows, 1);
+  }
+  return std::make_unique<NoiseNetwork>(words, NoiseSurroundings{neighbours, windows}, layers);
+}
+
+Array<int64_t> sums_of_noise(const NoiseNetwork& network, const Array<double>& dense, const Array<uint32_t>& names,
                              const Array<int64_t>& name_offsets, const Array<int64_t>& near, const Array<int64_t>& path,
                              const Array<uint32_t>& wording, const Array<int64_t>& wording_rows,
-                             const Array<uint32_t>& about, const Array<int64_t>& groups, const Array<double>& weight,
-                             const std::vector<WordTable>& vocabulary, const std::vector<int64_t>& neighbours,
-                             const std::vector<int64_t>& windows, const std::vector<std::vector<Weights>>& nets) {
+                             const Array<uint32_t>& about, const Array<int64_t>& groups, const Array<double>& weight) {
   const NoisePage page{
       .dense = matrix(dense, "dense"),
       .names = {view(names), view(name_offsets)},
@@ -116,6 +134,9 @@ Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& 
   };
   check_offsets(page.names.offsets, names.size(), "name_offsets");
   const int64_t blocks = page.dense.rows;
+  PYCHUNK_CHECK(page.dense.cols == network.features() && page.groups.rows == network.groups(), "a page must have ",
+                network.features(), " features and ", network.groups(), " groups, got ", page.dense.cols, " and ",
+                page.groups.rows);
   PYCHUNK_CHECK(page.near.cols == blocks && page.path.cols == blocks && page.groups.cols == blocks,
                 "near, path and groups must have ", blocks, " columns, got ", page.near.cols, ", ", page.path.cols,
                 " and ", page.groups.cols);
@@ -123,29 +144,8 @@ Array<int64_t> sums_of_noise(const Array<double>& dense, const Array<uint32_t>& 
   check_range(view(path), -1, page.names.size(), "path");
   check_range(view(wording_rows), 0, blocks, "wording_rows");
   check_range(view(groups), 0, 1 << 30, "groups");
-  PYCHUNK_CHECK(vocabulary.size() == 4, "a vocabulary must have 4 tables, got ", vocabulary.size());
-  const NoiseVocabulary words{word_table_of(vocabulary[0]), word_table_of(vocabulary[1]), word_table_of(vocabulary[2]),
-                              word_table_of(vocabulary[3])};
-  PYCHUNK_CHECK(words.path.vectors.rows == words.near.vectors.rows,
-                "the tables near and path must have the same number of words, got ", words.near.vectors.rows, " and ",
-                words.path.vectors.rows);
-  const int64_t inputs = page.dense.cols + words.near.vectors.cols + words.path.vectors.cols +
-                         words.wording.vectors.cols + words.page.vectors.cols;
-  const auto parts = static_cast<int64_t>(neighbours.size() + windows.size()) + page.groups.rows + 2;
-  std::vector<NoiseNet> layers;
-  for (const auto& net : nets) {
-    PYCHUNK_CHECK(net.size() == 7, "a net must have 7 layers, got ", net.size());
-    NoiseNet& own = layers.emplace_back();
-    own.in = layer_of(net[0], inputs, 0);
-    own.share = layer_of(net[1], own.in.weights.rows, 0);
-    own.mix = layer_of(net[2], own.in.weights.rows + parts * own.share.weights.rows, 0);
-    own.share2 = layer_of(net[3], own.mix.weights.rows, 0);
-    own.mix2 = layer_of(net[4], own.mix.weights.rows + parts * own.share2.weights.rows, 0);
-    own.out = layer_of(net[5], own.mix.weights.rows, 1);
-    own.out2 = layer_of(net[6], own.mix2.weights.rows, 1);
-  }
-  std::vector<int64_t> found = without_gil([&] { return noise_sums(page, words, {neighbours, windows}, layers); });
-  return array(std::move(found), {blocks, static_cast<py::ssize_t>(layers.size())});
+  std::vector<int64_t> found = without_gil([&] { return network.sums(page); });
+  return array(std::move(found), {blocks, static_cast<py::ssize_t>(network.nets())});
 }
 
 Array<int64_t> reasons_by_names(const Array<uint32_t>& names, const Array<int64_t>& name_offsets,
@@ -181,12 +181,14 @@ void bind_noise(py::module_& m) {
         R"(Compute the features of the b blocks of a page; see csrc/parsing/noise_features.h.
 
 Returns (dense float64[b, f], near int64[3, b], path int64[12, b], above int64[5, b], like int64[b], copy int64[b]).)");
-  m.def("noise_sums", &sums_of_noise, py::arg("dense").noconvert(), py::arg("names").noconvert(),
-        py::arg("name_offsets").noconvert(), py::arg("near").noconvert(), py::arg("path").noconvert(),
-        py::arg("wording").noconvert(), py::arg("wording_rows").noconvert(), py::arg("about").noconvert(),
-        py::arg("groups").noconvert(), py::arg("weight").noconvert(), py::arg("vocabulary"), py::arg("neighbours"),
-        py::arg("windows"), py::arg("nets"),
-        "Return the sums of each block, in multiples of 2^-18: int64[b, nets]; see csrc/parsing/noise_net.h.");
+  py::class_<NoiseNetwork>(m, "NoiseNetwork", "Nets that tell noise from content; see csrc/parsing/noise_net.h.")
+      .def(py::init(&noise_network), py::arg("vocabulary"), py::arg("neighbours"), py::arg("windows"), py::arg("nets"),
+           py::arg("groups"))
+      .def("sums", &sums_of_noise, py::arg("dense").noconvert(), py::arg("names").noconvert(),
+           py::arg("name_offsets").noconvert(), py::arg("near").noconvert(), py::arg("path").noconvert(),
+           py::arg("wording").noconvert(), py::arg("wording_rows").noconvert(), py::arg("about").noconvert(),
+           py::arg("groups").noconvert(), py::arg("weight").noconvert(),
+           "Return the sums of each block, in multiples of 2^-18: int64[b, nets].");
   m.def("put_reasons", &reasons_by_names, py::arg("names").noconvert(), py::arg("name_offsets").noconvert(),
         py::arg("last").noconvert(), py::arg("element").noconvert(), py::arg("text_chars").noconvert(),
         py::arg("known").noconvert(), py::arg("reasons").noconvert(), py::arg("why").noconvert(),

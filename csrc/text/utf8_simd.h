@@ -53,6 +53,17 @@ int64_t count_line_feeds(const uint8_t* text, size_t size) {
   return found;
 }
 
+// Marks each byte `first` before a byte that is one of `next`, one bit per byte.
+void mark_pairs(const uint8_t* text, size_t size, uint8_t first, const uint8_t* next, size_t count, uint64_t* bits) {
+  for_each_block(text, size, [&](const Block& block, size_t at, size_t) {
+    uint64_t follows = 0;
+    for (size_t k = 0; k < count; ++k) follows |= block.eq(next[k]);
+    bits[at / 64] = block.eq(first) & follows >> 1;
+    // The pair of this block's first byte and the last byte before it.
+    if (at > 0 && (follows & 1) != 0 && text[at - 1] == first) bits[at / 64 - 1] |= uint64_t{1} << 63;
+  });
+}
+
 // Marks the bytes of words: ASCII letters and digits, and all bytes of other characters.
 void mark_words(const uint8_t* text, size_t size, uint64_t* bits) {
   for_each_block(text, size, [&](const Block& block, size_t at, size_t) {

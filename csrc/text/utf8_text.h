@@ -1,5 +1,6 @@
 // A document as characters at byte offsets, read forwards or backwards. The text must be valid UTF-8.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -25,6 +26,25 @@ int64_t count_characters(std::string_view text);
 [[gnu::always_inline]] inline int space_length(std::string_view text, int64_t i) {
   const auto [c, length] = decode_utf8(text, i);
   return is_space(c) ? length : 0;
+}
+
+// The bytes of ASCII that are no white space.
+inline constexpr auto kInAsciiWords = [] {
+  std::array<bool, 256> table{};
+  for (char32_t c = 0; c < 0x80; ++c) table[c] = !is_space(c);
+  return table;
+}();
+
+// Returns where the characters from text[i] on that are no white space end.
+inline int64_t word_end(std::string_view text, int64_t i) {
+  const auto size = static_cast<int64_t>(text.size());
+  for (;;) {
+    while (i < size && kInAsciiWords[as_bytes(text)[i]]) ++i;
+    if (i >= size) return size;
+    const auto [c, length] = decode_utf8(text, i);
+    if (is_space(c)) return i;
+    i += length;
+  }
 }
 
 // Returns where the character before text[i] begins. It requires i > begin, and reads nothing before `begin`.

@@ -9,7 +9,7 @@ from . import device
 from . import native as _native
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -69,6 +69,16 @@ class Engine(Protocol):
     ) -> list[npt.NDArray[np.int64]]: ...
     def embedding_bags(self, tokens: Tokens, encoder: TokenTable, *, threads: int) -> npt.NDArray[np.float32]: ...
     def find_keys(self, page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]: ...
+    def find_told(
+        self,
+        text: npt.NDArray[np.uint8],
+        start: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        told: npt.NDArray[np.uint8],
+        *,
+        least: int,
+        most: int,
+    ) -> npt.NDArray[np.uint8]: ...
     def block_words(
         self,
         text: npt.NDArray[np.uint8],
@@ -95,15 +105,15 @@ class Engine(Protocol):
         reasons: npt.NDArray[np.int64],
         why: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.int64]: ...
-    def noise_sums(
+    def noise_network(
         self,
-        page: Mapping[str, npt.NDArray[Any]],
         *,
         vocabulary: Sequence[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int16]]],
         neighbours: Sequence[int],
         windows: Sequence[int],
         nets: Sequence[Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]],
-    ) -> npt.NDArray[np.int64]: ...
+        groups: int,
+    ) -> Callable[[Mapping[str, npt.NDArray[Any]]], npt.NDArray[np.int64]]: ...
 
 
 def backend_name() -> str:

@@ -94,6 +94,7 @@ __all__ = [
     "extend_row_hashes",
     "find_invalid_utf8",
     "find_keys",
+    "find_told",
     "hash128",
     "heading_texts",
     "headings",
@@ -103,11 +104,12 @@ __all__ = [
     "joined",
     "json_rows",
     "languages",
+    "lower_of_text",
     "markdown_blocks",
     "method_traits",
     "near_copies",
     "noise_columns",
-    "noise_sums",
+    "noise_network",
     "normalized_rows",
     "pair_rows",
     "piece_tokenizer",
@@ -535,6 +537,31 @@ def find_keys(page: npt.NDArray[np.uint8], keys: list[bytes]) -> list[list[int]]
     return _core.find_keys(page, keys)
 
 
+def lower_of_text(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8] | None:
+    """Return UTF-8 in lower case, uint8[n], or None if the text may hold a letter whose lower case is not known here.
+
+    ``csrc/parsing/block_words.h`` lists the known characters. The lower case has as many bytes as the text.
+    """
+    return _core.lower_of_text(text)
+
+
+def find_told(
+    text: npt.NDArray[np.uint8],
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+    told: npt.NDArray[np.uint8],
+    *,
+    least: int,
+    most: int,
+) -> npt.NDArray[np.uint8]:
+    """Return for each block of a page whether its first letters and digits are in the text ``told``, uint8[b].
+
+    The result is 0 for no, 1 for yes, and 2 for blocks that begin with other letters than Latin ones; see
+    ``csrc/parsing/html/html_bytes.h``.
+    """
+    return _core.find_told(text, start, end, told, least, most)
+
+
 def html_work(
     page: npt.NDArray[np.uint8], *, open: int, formatting: int, options: int, attributes: int, names: int
 ) -> tuple[int, int, bool]:
@@ -578,16 +605,23 @@ def put_reasons(page: Mapping[str, npt.NDArray[Any]], **named: npt.NDArray[Any])
     return _core.put_reasons(**{name: np.ascontiguousarray(values) for name, values in {**page, **named}.items()})
 
 
-def noise_sums(page: Mapping[str, npt.NDArray[Any]], **model: Any) -> npt.NDArray[np.int64]:
-    """Return int64[b, nets], the output of each network for each of the b blocks of a page, in multiples of 2^-18.
+def noise_network(**model: Any) -> Callable[[Mapping[str, npt.NDArray[Any]]], npt.NDArray[np.int64]]:
+    """Return a function of a page that computes int64[b, nets]: each network's output for each of the page's b blocks.
+
+    The outputs are in multiples of 2^-18. The page is a mapping of arrays by their names in
+    ``csrc/parsing/noise_net.h``.
 
     Args:
-        page: Arrays by their names in ``csrc/parsing/noise_net.h``.
-        **model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets``, which the same file describes. Each layer of
-            a network is (weights int16[outputs, inputs], bias int32[outputs]), in multiples of 1 / 1024.
+        **model: ``vocabulary``, ``neighbours``, ``windows`` and ``nets``, which the same file describes, and the number
+            of ``groups`` of a page. Each layer of a network is (weights int16[outputs, inputs], bias int32[outputs]),
+            in multiples of 1 / 1024.
     """
-    given: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in page.items()}
-    return _core.noise_sums(**given, **model)
+    network = _core.NoiseNetwork(**model)
+
+    def sums(page: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+        return network.sums(**{name: np.ascontiguousarray(values) for name, values in page.items()})
+
+    return sums
 
 
 def span_pairs(rows: Sequence[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:

@@ -3,20 +3,19 @@
 #include <algorithm>
 #include <array>
 
+#include "common/crc32.h"
+
 namespace pychunk {
 namespace {
 
-constexpr HtmlTag of(std::string_view name, uint8_t traits, HtmlKind kind = HtmlKind::kOther) {
-  return {name, kind, traits};
-}
+constexpr uint32_t tag_hash(std::string_view name) { return crc32_of(name, crc32_of("<")); }
 
-constexpr auto sorted_tags(auto tags) {
-  std::ranges::sort(tags, {}, &HtmlTag::name);
-  return tags;
+constexpr HtmlTag of(std::string_view name, uint8_t traits, HtmlKind kind = HtmlKind::kOther) {
+  return {name, kind, traits, tag_hash(name)};
 }
 
 // Every name that has a meaning here.
-constexpr auto kTags = sorted_tags(std::to_array<HtmlTag>({
+constexpr auto kTags = std::to_array<HtmlTag>({
     of("a", 0, HtmlKind::kLink),
     of("address", kBlockLevel),
     of("annotation", kUnseen),
@@ -122,14 +121,35 @@ constexpr auto kTags = sorted_tags(std::to_array<HtmlTag>({
     of("video", kUnseen),
     of("wbr", kVoid),
     of("xmp", kBlockLevel | kRawText, HtmlKind::kVerbatim),
-}));
+});
+
+// The places of the tags in kTags, plus 1, by a hash of their names. A binary search takes seven comparisons.
+constexpr size_t kTagSlots = 512;
+
+constexpr size_t tag_slot(std::string_view name) {
+  const auto byte = [&](size_t i) { return size_t{static_cast<uint8_t>(name[i])}; };
+  return (byte(0) * 37 + byte(name.size() / 2) * 11 + byte(name.size() - 1) * 5 + name.size()) % kTagSlots;
+}
+
+constexpr auto kTagPlaces = [] {
+  std::array<uint8_t, kTagSlots> table{};
+  for (size_t place = 0; place < kTags.size(); ++place) {
+    size_t slot = tag_slot(kTags[place].name);
+    while (table[slot] != 0) slot = (slot + 1) % kTagSlots;
+    table[slot] = static_cast<uint8_t>(place + 1);
+  }
+  return table;
+}();
+static_assert(kTags.size() < 255);
 
 HtmlTag tag_of(std::string_view name) {
-  const auto found = std::ranges::lower_bound(kTags, name, {}, &HtmlTag::name);
-  if (found != kTags.end() && found->name == name) return {name, found->kind, found->traits};
+  for (size_t slot = tag_slot(name); kTagPlaces[slot] != 0; slot = (slot + 1) % kTagSlots) {
+    const HtmlTag& found = kTags[kTagPlaces[slot] - 1u];
+    if (found.name == name) return {name, found.kind, found.traits, found.hash};
+  }
   // Elements of MathJax are part of a line.
   const bool dashed = name.find('-') != name.npos && !name.starts_with("mjx-");
-  return {name, HtmlKind::kOther, dashed ? uint8_t{kDashed} : uint8_t{0}};
+  return {name, HtmlKind::kOther, dashed ? uint8_t{kDashed} : uint8_t{0}, tag_hash(name)};
 }
 
 // Return whether a character ends the name of an element.
@@ -192,8 +212,10 @@ HtmlEvent HtmlScanner::start() {
   attributes_.clear();
   while (page_[at] != '>') {
     if (page_[at] != ' ') return HtmlEvent::kBroken;
-    const size_t equals = page_.find('=', at + 2), open = equals + 1;
-    if (equals == page_.npos || open >= page_.size() || page_[open] != '"') return HtmlEvent::kBroken;
+    size_t equals = at + 2;
+    while (equals < page_.size() && page_[equals] != '=') ++equals;  // memchr takes longer for a name
+    const size_t open = equals + 1;
+    if (open >= page_.size() || page_[open] != '"') return HtmlEvent::kBroken;
     const size_t close = page_.find('"', open + 1);
     if (close == page_.npos || close + 1 >= page_.size()) return HtmlEvent::kBroken;
     attributes_.push_back({page_.substr(at + 1, equals - at - 1), page_.substr(open + 1, close - open - 1)});

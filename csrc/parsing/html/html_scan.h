@@ -56,6 +56,7 @@ struct HtmlTag {
   std::string_view name;
   HtmlKind kind = HtmlKind::kOther;
   uint8_t traits = 0;
+  uint32_t hash = 0;  // the CRC-32 of "<" and the name
   bool is(uint8_t any) const { return (traits & any) != 0; }
 };
 

@@ -26,7 +26,7 @@ void append_words(std::string_view text, std::string& out) {
   bool first = true;
   for (int64_t i = trim_begin(text, 0, size); i < size;) {
     const int64_t begin = i;
-    for (int length; i < size && space_length(text, i) == 0; i += length) length = decode_utf8(text, i).length;
+    i = word_end(text, begin);
     if (!first) out.push_back(' ');
     out.append(slice(text, begin, i));
     first = false;

@@ -42,7 +42,7 @@ bool is_naming(std::string_view name) {
 class Names {
  public:
   void append(const HtmlTag& tag, const Attributes& attributes, std::vector<uint32_t>& out) {
-    out.push_back(crc32_of(tag.name, crc32_of("<")));
+    out.push_back(tag.hash);
     names_.clear();
     for (const auto& [name, value] : attributes) {
       if (value.empty() || !is_naming(name)) continue;

@@ -22,10 +22,10 @@ from . import vectors as linear
 from .document import Document, token_ids
 from .levels import agglomerate, compressed_vectors, span_vectors, token_windows
 from .parsing.block_words import block_words
-from .parsing.html_bytes import find_keys
+from .parsing.html_bytes import find_keys, find_told
 from .parsing.noise_columns import noise_columns
 from .parsing.noise_names import put_reasons
-from .parsing.noise_net import noise_sums
+from .parsing.noise_net import noise_network
 from .search import thresholds
 from .segmentation import decide
 from .structure import find_sections
@@ -112,9 +112,10 @@ __all__ = [
     "embedding_bags",
     "encode_static",
     "find_keys",
+    "find_told",
     "headings",
     "noise_columns",
-    "noise_sums",
+    "noise_network",
     "put_reasons",
     "segment",
     "span_vectors",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 
+import numpy as np
+
+from ..._engine import native
 from .charset import guessed
 
 #: The number of bytes at the beginning of a page in which a declaration counts. The HTML standard searches 1,024 bytes
@@ -130,6 +133,18 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[str, str]:
         return _clean(data.decode(found_by_letters, "replace")), found_by_letters
     # The five bytes that windows-1252 does not define become control characters, as in browsers.
     return _clean(data.decode("latin-1").translate(_WINDOWS)), "cp1252"
+
+
+def is_utf8(data: bytes) -> bool:
+    """Return whether :func:`decode` would change no byte but only decode UTF-8, without making the text.
+
+    Example:
+        >>> is_utf8("naïve".encode()), is_utf8("naïve".encode("cp1252")), is_utf8("naïve".encode("utf-8-sig"))
+        (True, False, False)
+    """
+    if data.startswith(codecs.BOM_UTF8) or b"\0" in data or b"\x1b" in data:
+        return False
+    return native.find_invalid_utf8(np.frombuffer(data, np.uint8)) < 0
 
 
 def likely(data: bytes | bytearray) -> str:

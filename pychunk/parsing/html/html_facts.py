@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +56,19 @@ class HtmlFacts:
     depth: I16
     words: Ragged
     page: npt.NDArray[np.uint32]
+    _found: dict[int, tuple[I64, I64]] = field(default_factory=dict, repr=False, compare=False)
+
+    def named(self) -> tuple[I64, I64]:
+        """Return the occurrences of the words of all :class:`Names`, as (rows of elements, numbers of words)."""
+        if len(_EVERY) not in self._found:
+            known, order, maybe = _table(len(_EVERY))
+            names = self.words.values
+            hits = np.flatnonzero(maybe[names & _BITS])
+            at = np.minimum(known.searchsorted(names[hits]), len(known) - 1)
+            same = known[at] == names[hits]
+            rows = self.words.offsets.searchsorted(hits[same], side="right") - 1
+            self._found[len(_EVERY)] = rows, order[at[same]]
+        return self._found[len(_EVERY)]
 
 
 def held_blocks(facts: HtmlFacts) -> I64:
@@ -71,7 +85,9 @@ def held_blocks(facts: HtmlFacts) -> I64:
 
 
 class Names:
-    """A set of words to find among the names of elements; a check of the last bits of a name's hash rules most out.
+    """A set of words to find among the names of elements.
+
+    Each rule has its own set. The names of a page are searched once for the words of all sets.
 
     Attributes:
         words: The words, each once; :meth:`find` returns positions in this tuple.
@@ -83,26 +99,39 @@ class Names:
         [0, 1]
     """
 
-    _BITS = 4095
-
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(dict.fromkeys(words))
-        hashes = np.array(list(map(word_hash, self.words)), np.uint32)
-        self._order = np.argsort(hashes)
-        self._known = hashes[self._order]
-        self._maybe = np.zeros(self._BITS + 1, np.bool_)
-        self._maybe[hashes & self._BITS] = True
+        self._numbers = [_EVERY.setdefault(word, len(_EVERY)) for word in self.words]
+        self._positions = np.empty(0, np.int64)
 
     def find(self, facts: HtmlFacts) -> tuple[I64, I64]:
         """Return the n occurrences of the words as (rows of elements, positions in :attr:`words`), int64[n] each.
 
         Rows are ascending. An element occurs once for each of its names that is one of the words.
 
-        Time: reads 4 bytes for each name once. Then a binary search for each hit, and for one in 4,096 other names.
+        Time: once for a page, reads 4 bytes for each name. A binary search follows for each hit, and for one in 4,096
+        other names.
         """
-        names = facts.words.values
-        hits = np.flatnonzero(self._maybe[names & self._BITS])
-        at = np.minimum(np.searchsorted(self._known, names[hits]), len(self._known) - 1)
-        same = self._known[at] == names[hits]
-        rows = np.searchsorted(facts.words.offsets, hits[same], side="right") - 1
-        return rows, self._order[at[same]]
+        if len(self._positions) < len(_EVERY):
+            self._positions = np.full(len(_EVERY), -1, np.int64)
+            self._positions[self._numbers] = np.arange(len(self.words))
+        rows, numbers = facts.named()
+        positions = self._positions[numbers]
+        own = positions >= 0
+        return rows[own], positions[own]
+
+
+#: The words of all sets, numbered.
+_EVERY: dict[str, int] = {}
+#: The last bits of a name's hash, by which most other names are ruled out.
+_BITS = 4095
+
+
+@functools.lru_cache(maxsize=1)
+def _table(count: int) -> tuple[npt.NDArray[np.uint32], I64, Bools]:
+    """Return the hashes of the first ``count`` words, ascending; their numbers; which last bits are those of a word."""
+    hashes = np.array([word_hash(word) for word in list(_EVERY)[:count]], np.uint32)
+    order = np.argsort(hashes)
+    maybe = np.zeros(_BITS + 1, np.bool_)
+    maybe[hashes & _BITS] = True
+    return hashes[order], order, maybe

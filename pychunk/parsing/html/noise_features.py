@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..._engine import native
 from ..._engine.data.blocks import FORM, HEADING, PARAGRAPH, TERM
 from ..._engine.data.html_tags import word_hash
 from ..._engine.data.ragged import offsets_of
@@ -101,16 +102,19 @@ class NoiseFeatures(NamedTuple):
     main: MainElement
 
 
-def _lower(blocks: Blocks, text: str) -> tuple[npt.NDArray[np.uint8], I64]:
+def _lower(blocks: Blocks, text: str, raw: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], I64]:
     """Return the blocks' texts in lower case as UTF-8, and the offsets of each block and of the end: int64[b + 1].
+
+    ``raw`` is the page's text in UTF-8.
 
     A block's text includes the white space after it, which belongs to no word, so that the whole page is converted as
     one text. The lower case of a letter may depend on letters around it, but not beyond a line break. If any letter
     becomes two in lower case, the function converts each block's text by itself.
     """
-    lower = text.lower()
+    known = native.lower_of_text(raw)
+    lower = text if known is not None else text.lower()
     if len(lower) == len(text):
-        raw = np.frombuffer(lower.encode("utf-8", "replace"), np.uint8)
+        raw = np.frombuffer(lower.encode("utf-8", "replace"), np.uint8) if known is None else known
         start = blocks.start if len(raw) == len(text) else np.flatnonzero((raw & 0xC0) != 0x80)[blocks.start]
         return raw, np.append(start, len(raw))
     spans = zip(blocks.start.tolist(), blocks.end.tolist(), strict=True)
@@ -137,7 +141,8 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
     # The network was trained on pages whose terms were paragraphs.
     blocks = replace(blocks, kind=np.where(blocks.kind == TERM, np.int8(PARAGRAPH), blocks.kind))
     run = engine() if len(blocks.kind) else engine("reference")  # the native core rejects a page without blocks
-    words = run.block_words(*_lower(blocks, text), _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
+    raw = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+    words = run.block_words(*_lower(blocks, text, raw), _STOP_LINES, _STRIPPED, first=FIRST_WORDS, last=LAST_WORDS)
     given = {
         "element": facts.element,
         "text_chars": facts.text_chars,
@@ -151,7 +156,6 @@ def noise_features(blocks: Blocks, facts: HtmlFacts, text: str, title: str = "")
         "names": facts.words.values,
         "name_offsets": facts.words.offsets,
     }
-    raw = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     found = run.noise_columns(raw, blocks, _KINDS, given, (*words, _titles(title)))
     dense, near, path, above, like, copy = found
     sizes, _, hash_counts, _, hashes = words

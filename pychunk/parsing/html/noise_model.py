@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._engine.engine import engine
+from ..._engine.engine import backend_name, engine
 from ..._util.weights import read_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from .noise_features import NoiseFeatures
@@ -71,6 +73,7 @@ class NoiseModel:
         self.vocabulary = [(known[name], arrays[name].astype(np.int16)) for name in known]
         nets = [_in_whole_numbers(arrays, net) for net in range(int(arrays["nets"]))]
         self.nets = [layers for layers, _ in nets]
+        self._networks: dict[str, Callable[[dict[str, npt.NDArray[Any]]], I64]] = {}
         #: True if all sums fit the native core's int32; otherwise the reference engine computes the network.
         self.is_small = all(small for _, small in nets)
 
@@ -97,14 +100,20 @@ class NoiseModel:
             "groups": np.stack([*(features.above[level] for level in GROUPS), features.like]),
             "weight": features.weight,
         }
-        found = engine(backend).noise_sums(
-            page,
-            vocabulary=self.vocabulary,
-            neighbours=list(NEIGHBOURS),
-            windows=list(WINDOWS),
-            nets=self.nets,
-        )
-        return np.asarray(found.sum(axis=1) / (STEPS * _FLOW))
+        return np.asarray(self._network(backend)(page).sum(axis=1) / (STEPS * _FLOW))
+
+    def _network(self, backend: str | None) -> Callable[[dict[str, npt.NDArray[Any]]], I64]:
+        """Return the function of an engine that computes the networks' outputs."""
+        backend = backend or backend_name()
+        if backend not in self._networks:
+            self._networks[backend] = engine(backend).noise_network(
+                vocabulary=self.vocabulary,
+                neighbours=list(NEIGHBOURS),
+                windows=list(WINDOWS),
+                nets=self.nets,
+                groups=len(GROUPS) + 1,
+            )
+        return self._networks[backend]
 
 
 def _in_whole_numbers(arrays: dict[str, npt.NDArray[Any]], net: int) -> tuple[list[_Layer], bool]:

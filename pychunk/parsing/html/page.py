@@ -20,7 +20,7 @@ from ..._engine.data.ragged import Ragged, offsets_of
 from ..._engine.engine import backend_name, engine, walk_tree
 from ..._util.worker_process import WorkerProcess
 from . import html_guard
-from .encodings import decode
+from .encodings import decode, is_utf8
 from .html_facts import HtmlFacts
 
 if TYPE_CHECKING:
@@ -101,10 +101,11 @@ def markup_of(data: bytes | str) -> Markup:
         import selectolax.lexbor  # noqa: F401  # only whether it is installed counts here
     except ImportError as error:
         raise ImportError('reading HTML needs selectolax: pip install "pychunk-native[docs]"') from error
-    text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
-    as_it_is = isinstance(data, bytes) and encoding == "utf-8" and len(text) <= len(data) and data[:1] != b"\xef"
-    page = data if as_it_is and b"\0" not in data else text.encode("utf-8", "replace")
-    assert isinstance(page, bytes)
+    if isinstance(data, bytes) and is_utf8(data):
+        page, encoding = data, "utf-8"
+    else:
+        text, encoding = (data.replace("\0", ""), "") if isinstance(data, str) else decode(data)
+        page = text.encode("utf-8", "replace")
     work = html_guard.work_of(page)
     work.check()
     return Markup(page, encoding, work)
@@ -246,9 +247,9 @@ _ESCAPED = re.compile(rb"\\.")
 _SHORTEST, _LONGEST = 60, 20_000
 _TRIES = 500
 #: Limits of the comparison of blocks with these texts: the most characters of all texts, the most blocks of a page, and
-#: the number of letters and digits at the beginning of a block that are compared. Shorter texts and blocks are not
-#: compared.
-_TOLD, _TOLD_BLOCKS, _TOLD_BY = 50_000, 4000, 40
+#: the least and the most letters and digits at the beginning of a block that are compared. Texts and blocks of fewer
+#: characters than the most are not compared.
+_TOLD, _TOLD_BLOCKS, _TOLD_LEAST, _TOLD_BY = 50_000, 4000, 25, 40
 
 
 def _told(metas: dict[str, str], page: bytes, places: Sequence[Sequence[int]]) -> str:
@@ -274,14 +275,16 @@ def _told(metas: dict[str, str], page: bytes, places: Sequence[Sequence[int]]) -
 
 
 def _is_told(told: str, text: str, blocks: Blocks) -> npt.NDArray[np.bool_]:
-    found = np.zeros(len(blocks.kind), bool)
-    if told and len(found) <= _TOLD_BLOCKS:
-        long = np.flatnonzero(blocks.end - blocks.start >= _TOLD_BY)
-        for row in long.tolist():
-            start = int(blocks.start[row])
-            bare = _bare(text[start : min(int(blocks.end[row]), start + 3 * _TOLD_BY)])[:_TOLD_BY]
-            found[row] = len(bare) >= 25 and bare in told
-    return found
+    """Return bool[b]: whether a block begins as one of a page's texts for search engines."""
+    if not told or len(blocks.kind) > _TOLD_BLOCKS:
+        return np.zeros(len(blocks.kind), bool)
+    page, wanted = (np.frombuffer(each.encode("utf-8", "replace"), np.uint8) for each in (text, told))
+    found = engine().find_told(page, blocks.start, blocks.end, wanted, least=_TOLD_LEAST, most=_TOLD_BY)
+    for row in np.flatnonzero(found > 1).tolist():  # blocks of other letters than Latin ones
+        start = int(blocks.start[row])
+        bare = _bare(text[start : min(int(blocks.end[row]), start + 3 * _TOLD_BY)])[:_TOLD_BY]
+        found[row] = len(bare) >= _TOLD_LEAST and bare in told
+    return found.view(bool)
 
 
 def _body(page: bytes, at: int) -> bytes:

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+from instruction_sets import printed_by_each
 from selectolax.lexbor import LexborHTMLParser
 
 from pychunk._engine import native
+from pychunk._engine.data.blocks import Blocks
+from pychunk._engine.engine import engine
 from pychunk.parsing.html import html_guard
 from pychunk.parsing.html import page as html
 from pychunk.parsing.html.encodings import decode
@@ -200,6 +203,18 @@ def test_keys_and_their_values_are_those_of_plain_patterns(page: bytes) -> None:
     assert html._told({}, page, places[1:]) == told
 
 
+def test_keys_are_found_across_the_parts_that_are_marked_at_a_time() -> None:
+    key = b'"text"'
+    for size in (65_530, 65_536, 65_537):
+        for before in range(max(size - 8, 0), size + 1):
+            page = b'"' * before + b"x" + key + b'"t'
+            assert html._places(page, (key,)) == [[before + 1]], before
+    text = "import numpy as np; from pychunk._engine import native; "
+    text += "drawn = np.random.default_rng(3).choice(np.frombuffer(b'\"tea>', np.uint8), 9999); "
+    text += "print(native.find_keys(drawn, [b'\"t', b'\"ea', b'\"\"']))"
+    assert len(printed_by_each(text)) == 1
+
+
 class NoTree:
     root = body = None
 
@@ -220,6 +235,30 @@ def test_bare_text_is_letters_and_digits_in_lower_case(text: str) -> None:
 def test_bare_text_of_every_ascii_character() -> None:
     text = "".join(map(chr, range(128)))
     assert html._bare(text) == html._bare(text + "é")[:-1]
+
+
+_BLOCKS = st.lists(st.text(st.sampled_from("abÀé×÷ ’«_9ж\u2071İß"), max_size=14), max_size=6)
+
+
+@given(_BLOCKS, st.text(st.sampled_from("abàé9ßж|"), max_size=40))
+@settings(max_examples=300)
+def test_blocks_told_are_those_of_the_reference(texts: list[str], told: str) -> None:
+    page = np.frombuffer("\n".join(texts).encode(), np.uint8)
+    end = np.cumsum([len(text) + 1 for text in texts], dtype=np.int64) - 1
+    start = end - np.array([len(text) for text in texts], np.int64)
+    given = (page, start, end, np.frombuffer(told.encode(), np.uint8))
+    for least, most in ((1, 1), (1, 9), (2, 4)):
+        fast, slow = (engine(name).find_told(*given, least=least, most=most) for name in ("native", "reference"))
+        assert fast.tolist() == slow.tolist()
+
+
+@pytest.mark.parametrize("text", ["Straße À LA CARTE, “so” it_is and 42 more", "Ж" * 20 + "a" * 30])
+@pytest.mark.parametrize("size", [39, 40])
+def test_a_block_is_told_by_its_first_letters(text: str, size: int) -> None:
+    blocks = Blocks(np.array([0, 1]), np.zeros(1, np.int8), np.zeros(1, np.int16), np.array([2]), np.array([2 + size]))
+    page = "ü\n" + (text * 9)[:size]
+    assert html._is_told("x" + html._bare(page) + "x", page, blocks).tolist() == [size == 40]
+    assert html._is_told("x" + html._bare(page)[:-30] + "x", page, blocks).tolist() == [False]
 
 
 def test_a_key_begins_with_a_quote_and_nul_is_no_text() -> None:

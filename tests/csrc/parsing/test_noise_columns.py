@@ -121,7 +121,7 @@ def test_the_reference_finds_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> 
     fast = find_noise(page.blocks, page.facts, page.text, title=page.title)
     monkeypatch.setenv("PYCHUNK_BACKEND", "reference")
     monkeypatch.setattr(native, "noise_columns", None)
-    monkeypatch.setattr(native, "noise_sums", None)
+    monkeypatch.setattr(native, "noise_network", None)
     monkeypatch.setattr(native, "block_words", None)
     monkeypatch.setattr(native, "put_reasons", None)
     slow = find_noise(page.blocks, page.facts, page.text, title=page.title)

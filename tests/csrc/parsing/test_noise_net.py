@@ -5,6 +5,8 @@ import pytest
 
 pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 
+from instruction_sets import printed_by_each
+
 from pychunk._engine.reference.parsing import noise_net
 from pychunk.parsing.html import noise_features, noise_model
 from pychunk.parsing.html.page import parse_html
@@ -49,3 +51,16 @@ def test_several_networks_are_summed() -> None:
     page = parse_html("<h1>One</h1><nav><a>two</a> three</nav>" + "<p>four, five and six</p>" * 30)
     features = noise_features.noise_features(page.blocks, page.facts, page.text)
     assert both.sums(features, "native").tobytes() == both.sums(features, "reference").tobytes()
+
+
+def test_instruction_sets_agree() -> None:
+    code = """
+import numpy as np
+from pychunk.parsing.html import noise_features, noise_model
+from pychunk.parsing.html.page import parse_html
+
+page = parse_html("<h1>One</h1><nav class=menu><a>two</a> three</nav>" + "<p id=body>four, five and six</p>" * 30)
+features = noise_features.noise_features(page.blocks, page.facts, page.text)
+print(noise_model.load().sums(features).tolist())
+"""
+    assert len(printed_by_each(code)) == 1

@@ -290,6 +290,9 @@ void check_bytes(const std::string& page) {
       wanted.push_back(static_cast<int64_t>(at));
     REQUIRE(places[k] == wanted, "places of ", keys[k]);
   }
+  const std::vector<int64_t> start{0, 3, size_of(page) / 2, size_of(page)}, end{3, 9, size_of(page), size_of(page) + 9};
+  const auto told = find_told({page, start, end, page}, 1, 2);
+  REQUIRE(told[0] != kTold || page.size() > 1, "a text of ", page.size(), " bytes is told");
   const HtmlWork work = html_work(page, {20, 5, 5, 5, 50});
   REQUIRE(work.nodes >= 0 && work.nodes <= 2000 + 6 * static_cast<int64_t>(page.size()), "nodes ", work.nodes);
 }
@@ -306,6 +309,8 @@ void check_words(const fuzz::Documents& documents, fuzz::Input& input) {
     REQUIRE(found.words[at] == size, found.words[at], " words, and ", size);
     REQUIRE(found.stops[at] <= size && found.hashed[at] <= std::min(size, options.first + options.last), "text ", i);
     const std::string own(texts[i]);
+    if (const auto lower = lower_of(own))
+      REQUIRE(lower_of({reinterpret_cast<const char*>(lower->data()), lower->size()}) == lower, "text ", i);
     const int64_t offsets[] = {0, size_of(own)};
     const BlockWords alone = block_words({own.data(), offsets}, options);
     REQUIRE(alone.stops[0] == found.stops[at] && alone.ends_sentence[0] == found.ends_sentence[at] &&

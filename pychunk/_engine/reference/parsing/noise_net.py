@@ -5,7 +5,8 @@ All numbers are multiples of powers of two, so that float64 adds their products 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,12 @@ _STEPS, _WORD_STEPS = 1024, 64
 _FLOW, _MOST = 256.0, 64.0
 
 
-def noise_sums(
+def noise_network(groups: int, **model: Any) -> Callable[[Mapping[str, Any]], I64]:
+    """Return the result of :func:`pychunk._engine.native.noise_network`, for any number of groups."""
+    return partial(_noise_sums, **model)
+
+
+def _noise_sums(
     page: Mapping[str, Any],
     *,
     vocabulary: Sequence[tuple[U32, npt.NDArray[np.int16]]],
@@ -29,7 +35,6 @@ def noise_sums(
     windows: Sequence[int],
     nets: Sequence[Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]],
 ) -> I64:
-    """Return the result of :func:`pychunk._engine.native.noise_sums`."""
     count = len(page["weight"])
     near_words, path_words, wording, about = [(known, vectors / _WORD_STEPS) for known, vectors in vocabulary]
     at = np.minimum(np.searchsorted(near_words[0], page["names"]), len(near_words[0]) - 1)
