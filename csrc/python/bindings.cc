@@ -12,6 +12,7 @@
 #include "text/graphemes.h"
 #include "text/recursive.h"
 #include "text/unicode.h"
+#include "text/utf8_text.h"
 #include "tokens/tokenization.h"
 #include "tokens/wordpiece.h"
 #include "vectors/similarity.h"
@@ -28,10 +29,16 @@ void bind_text(py::module_& m) {
       py::arg("text").noconvert(), "Return the offset of the first byte that is not part of valid UTF-8, or -1.");
   m.def(
       "count_characters",
-      [](const Array<uint8_t>& text) {
-        return kernels().count_characters(text.data(), static_cast<size_t>(text.size()));
+      [](const Array<uint8_t>& text, const Array<int64_t>& offsets) {
+        const Texts documents = texts(text, offsets);
+        return array(without_gil([&] {
+          std::vector<int64_t> out;
+          for (int64_t i = 0; i < documents.size(); ++i) out.push_back(count_characters(documents[i]));
+          return out;
+        }));
       },
-      py::arg("text").noconvert(), "Return the number of characters of valid UTF-8.");
+      py::arg("text").noconvert(), py::arg("offsets").noconvert(),
+      "Return the number of characters of each document in valid UTF-8, int64[k].");
   m.def("unicode_tables", [] {
     py::dict tables;
     for (auto& [name, cells] : unicode_tables()) tables[py::str(name)] = py::cast(cells);

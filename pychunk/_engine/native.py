@@ -81,6 +81,7 @@ __all__ = [
     "class_probability",
     "compressed_vectors",
     "count_alive",
+    "count_characters",
     "count_tokens",
     "cuts",
     "default_threads",
@@ -827,6 +828,11 @@ def scan_top(
     other = None if beside is None else _contiguous(beside, np.float32)
     threads = default_threads() if threads is None else threads
     return kept.top(wanted, min(count, 2**62), mask, threads, other, weight, list(groups), least)
+
+
+def count_characters(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the number of characters of each document in valid UTF-8, int64[k]."""
+    return _core.count_characters(text, offsets)
 
 
 def find_invalid_utf8(text: npt.NDArray[np.uint8]) -> int:

@@ -180,7 +180,8 @@ def test_utf8_check_for_all_short_sequences() -> None:
 
 @given(st.text(max_size=300))
 def test_character_count(text: str) -> None:
-    assert _core.count_characters(np.frombuffer(text.encode(), dtype=np.uint8)) == len(text)
+    data = np.frombuffer(text.encode() * 2, dtype=np.uint8)
+    assert _core.count_characters(data, np.array([0, len(data) // 2, len(data)])).tolist() == [len(text)] * 2
 
 
 @pytest.mark.parametrize(
