@@ -85,7 +85,7 @@ def main() -> None:
             '"Times the seconds" is the time with the other encoder divided by the time with the first.'
         )
         packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
-        title = f"Another encoder beside MiniLM: {name}"
+        title = f"Another encoder compared with MiniLM: {name}"
         record.save(options.output, title, {"rows": rows}, about=about, packages=packages, encoder=", ".join(models))
 
 

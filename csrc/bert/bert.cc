@@ -15,11 +15,6 @@ constexpr size_t kTokens = 128;
 constexpr size_t groups_of(size_t in) { return (in + kGroupBytes - 1) / kGroupBytes; }
 constexpr size_t padded(size_t n) { return (n + kPanelColumns - 1) / kPanelColumns * kPanelColumns; }
 
-void multiply(const Int8Rows& rows, const Int8Matrix& matrix, float* out) {
-  kernels().multiply_int8(rows, matrix.packed.data(), matrix.outs, matrix.columns.data(), matrix.bias.data(), out,
-                          matrix.outs);
-}
-
 }  // namespace
 
 // Rows as bytes, with the memory that they need.
@@ -56,8 +51,7 @@ struct Bert::Room {
   RowBytes queries, keys, shares;
   std::vector<float> scores, columns;
   std::vector<uint8_t> packed;
-  // if set, the highest magnitudes of the inputs of qkv or wide, by layer
-  std::vector<std::vector<float>>*highest_qkv = nullptr, *highest_wide = nullptr;
+  std::vector<Highest>* highest = nullptr;  // of each layer, raised by its inputs, if set
 };
 
 Bert::Bert(const BertWeights& weights) : weights_(weights) {
@@ -70,13 +64,11 @@ Bert::Bert(const BertWeights& weights) : weights_(weights) {
       std::copy_n(weights_.classifier.weight + c * classes, classes, classifier_.data() + c * outs);
     std::copy_n(weights_.classifier.bias, classes, classifier_bias_.data());
   }
-  const std::vector<std::vector<float>> none(weights_.layers.size());
-  layers_ = pack(none, none);
-  std::vector<std::vector<float>> qkv(weights_.layers.size(), std::vector<float>(dim, 0.0f)), wide = qkv;
+  std::vector<Highest> highest(weights_.layers.size());
+  layers_ = pack(highest);
   const size_t length = std::min<size_t>(32, weights_.positions);
   Room room;
-  room.highest_qkv = &qkv;
-  room.highest_wide = &wide;
+  room.highest = &highest;
   uint64_t state = 1;
   for (int row = 0; row < 16; ++row) {
     std::vector<int32_t> ids(length);
@@ -89,39 +81,48 @@ Bert::Bert(const BertWeights& weights) : weights_(weights) {
     embed(ids.data(), nullptr, length, room.states.data());
     for (size_t i = 0; i < layers_.size(); ++i) run_layer(i, room);
   }
-  layers_ = pack(qkv, wide);
+  layers_ = pack(highest);
 }
 
-std::vector<Bert::Layer> Bert::pack(const std::vector<std::vector<float>>& qkv,
-                                    const std::vector<std::vector<float>>& wide) const {
+std::vector<Bert::Layer> Bert::pack(const std::vector<Highest>& highest) const {
   const size_t dim = weights_.dim;
-  // The square root of the highest input over the highest weight, for each number of the input.
-  const auto factors = [&](const std::vector<float>& highest, const float* weight, size_t outs) {
-    std::vector<float> found;
-    for (size_t c = 0; c < highest.size(); ++c) {
-      float most = 0.0f;
-      for (size_t o = 0; o < outs; ++o) most = std::max(most, std::fabs(weight[c * outs + o]));
-      found.push_back(std::sqrt(std::max(highest[c], 1e-5f) / std::max(most, 1e-5f)));
-    }
-    return found;
-  };
-  const auto inverse = [](std::vector<float> numbers) {
-    for (float& each : numbers) each = 1.0f / each;
-    return numbers;
-  };
   std::vector<Layer> layers;
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
     const BertLayerWeights& own = weights_.layers[i];
-    const std::vector<float> of_qkv = factors(qkv[i], own.qkv.weight, 3 * dim);
-    const std::vector<float> of_wide = factors(wide[i], own.wide.weight, weights_.wide);
-    const auto data = [](const std::vector<float>& v) { return v.empty() ? nullptr : v.data(); };
-    layers.push_back({Int8Matrix(own.qkv.weight, own.qkv.bias, dim, 3 * dim, data(of_qkv)),
-                      Int8Matrix(own.mixed.weight, own.mixed.bias, dim, dim),
-                      Int8Matrix(own.wide.weight, own.wide.bias, dim, weights_.wide, data(of_wide)),
-                      Int8Matrix(own.narrow.weight, own.narrow.bias, weights_.wide, dim), inverse(of_qkv),
-                      inverse(of_wide)});
+    Layer& layer = layers.emplace_back();
+    const auto add = [&](Product product, const FloatLayer& from, size_t in, size_t outs) {
+      // The square root of the highest input over the highest weight, for each number of the input.
+      std::vector<float> factors, inverse;
+      for (size_t c = 0; c < highest[i][product].size(); ++c) {
+        float most = 0.0f;
+        for (size_t o = 0; o < outs; ++o) most = std::max(most, std::fabs(from.weight[c * outs + o]));
+        factors.push_back(std::sqrt(std::max(highest[i][product][c], 1e-5f) / std::max(most, 1e-5f)));
+        inverse.push_back(1.0f / factors.back());
+      }
+      layer.push_back({Int8Matrix(from.weight, from.bias, in, outs, factors.empty() ? nullptr : factors.data()),
+                       std::move(inverse)});
+    };
+    add(kQkv, own.qkv, dim, 3 * dim);
+    add(kMixed, own.mixed, dim, dim);
+    add(kWide, own.wide, dim, weights_.wide);
+    add(kNarrow, own.narrow, weights_.wide, dim);
   }
   return layers;
+}
+
+void Bert::multiply(size_t layer, Product product, const std::vector<float>& from, size_t rows, Room& room,
+                    std::vector<float>& to) const {
+  const auto& [matrix, factors] = layers_[layer][product];
+  if (room.highest != nullptr && (product == kQkv || product == kWide)) {
+    std::vector<float>& most = (*room.highest)[layer][product];
+    most.resize(matrix.in, 0.0f);
+    for (size_t i = 0; i < rows * matrix.in; ++i) {
+      most[i % matrix.in] = std::max(most[i % matrix.in], std::fabs(from[i]));
+    }
+  }
+  const Int8Rows bytes = room.bytes.quantized(from.data(), rows, matrix.in, factors.empty() ? nullptr : factors.data());
+  kernels().multiply_int8(bytes, matrix.packed.data(), matrix.outs,
+                          {matrix.scales.data(), matrix.outs, matrix.bias.data()}, to.data(), matrix.outs);
 }
 
 size_t Bert::size_of_row(size_t width) const {
@@ -158,42 +159,32 @@ void Bert::attend(Room& room, size_t begin, size_t length, size_t queries) const
       room.columns[t] = known.scales[t] * root;
     }
     run.pack_columns(known.bytes, length, size, room.packed.data());
-    run.multiply_int8(asked, room.packed.data(), keys, room.columns.data(), nullptr, room.scores.data(), keys);
+    run.multiply_int8(asked, room.packed.data(), keys, {room.columns.data(), 0, nullptr}, room.scores.data(), keys);
     for (size_t q = 0; q < queries; ++q)
       run.softmax_row(room.scores.data() + q * keys, length, room.shares.bytes.data() + q * keys,
                       room.shares.scales.data() + q * shares.groups, room.shares.sums.data() + q * shares.groups);
     run.pack_rows(own + 2 * dim, 3 * dim, length, size, room.columns.data(), room.packed.data());
-    run.multiply_int8(shares, room.packed.data(), size, room.columns.data(), nullptr,
+    run.multiply_int8(shares, room.packed.data(), size, {room.columns.data(), 0, nullptr},
                       room.mixed.data() + begin * dim + head * size, dim);
   }
 }
 
 void Bert::run_layer(size_t number, Room& room) const {
-  const Layer& layer = layers_[number];
   const BertLayerWeights& own = weights_.layers[number];
   const size_t dim = weights_.dim, rows = room.begins.size() - 1;
   const bool first = number + 1 == layers_.size() && (weights_.first_only || weights_.classes > 0);
   size_t tokens = room.begins.back();
   const Kernels& run = kernels();
-  const auto note = [&](std::vector<std::vector<float>>* highest) {
-    if (highest == nullptr) return;
-    for (size_t t = 0; t < tokens; ++t)
-      for (size_t c = 0; c < dim; ++c)
-        (*highest)[number][c] = std::max((*highest)[number][c], std::fabs(room.states[t * dim + c]));
-  };
-  const auto factors = [](const std::vector<float>& v) { return v.empty() ? nullptr : v.data(); };
   const auto norm = [&](const FloatLayer& with) {
     for (size_t t = 0; t < tokens; ++t)
       run.add_and_norm(room.added.data() + t * dim, with.weight, with.bias, weights_.epsilon, dim,
                        room.states.data() + t * dim);
   };
 
-  note(room.highest_qkv);
   room.qkv.resize(tokens * 3 * dim);
   room.mixed.resize(tokens * dim);
   room.added.resize(tokens * dim);
-  multiply(room.bytes.quantized(room.states.data(), tokens, dim, factors(layer.qkv_factors)), layer.qkv,
-           room.qkv.data());
+  multiply(number, kQkv, room.states, tokens, room, room.qkv);
   for (size_t r = 0; r < rows; ++r) {
     const size_t length = room.begins[r + 1] - room.begins[r];
     attend(room, room.begins[r], length, first ? 1 : length);
@@ -205,14 +196,12 @@ void Bert::run_layer(size_t number, Room& room) const {
     }
     tokens = rows;
   }
-  multiply(room.bytes.quantized(room.mixed.data(), tokens, dim, nullptr), layer.mixed, room.added.data());
+  multiply(number, kMixed, room.mixed, tokens, room, room.added);
   norm(own.mixed_norm);
-  note(room.highest_wide);
   room.wide.resize(tokens * weights_.wide);
-  multiply(room.bytes.quantized(room.states.data(), tokens, dim, factors(layer.wide_factors)), layer.wide,
-           room.wide.data());
+  multiply(number, kWide, room.states, tokens, room, room.wide);
   run.gelu(room.wide.data(), tokens * weights_.wide, weights_.tanh);
-  multiply(room.bytes.quantized(room.wide.data(), tokens, weights_.wide, nullptr), layer.narrow, room.added.data());
+  multiply(number, kNarrow, room.wide, tokens, room, room.added);
   norm(own.norm);
 }
 

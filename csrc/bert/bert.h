@@ -1,6 +1,7 @@
 // A BERT whose products are of bytes. A row's result depends on the row alone: not on the rows around it, on threads or
 // on the instruction set.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,20 +50,24 @@ class Bert {
                float* out) const;
 
  private:
-  struct Layer {
-    Int8Matrix qkv, mixed, wide, narrow;
-    std::vector<float> qkv_factors, wide_factors;
+  // The products of a layer in the order in which they are computed, and the highest magnitudes of their inputs.
+  enum Product { kQkv, kMixed, kWide, kNarrow, kProducts };
+  using Highest = std::array<std::vector<float>, kProducts>;
+  struct Factored {
+    Int8Matrix matrix;
+    std::vector<float> factors;  // of the input's numbers; empty: all 1
   };
+  using Layer = std::vector<Factored>;  // of kProducts
   struct RowBytes;
   struct Room;
 
-  std::vector<Layer> pack(const std::vector<std::vector<float>>& qkv,
-                          const std::vector<std::vector<float>>& wide) const;
+  std::vector<Layer> pack(const std::vector<Highest>& highest) const;
+  void multiply(size_t layer, Product product, const std::vector<float>& from, size_t rows, Room& room,
+                std::vector<float>& to) const;
   void embed(const int32_t* ids, const int32_t* types, size_t length, float* states) const;
   void attend(Room& room, size_t begin, size_t length, size_t queries) const;
   void run_layer(size_t number, Room& room) const;
   void finish(const Room& room, size_t rows, float* out) const;
-  std::vector<std::vector<float>> highest_inputs(bool wide) const;
 
   BertWeights weights_;
   std::vector<Layer> layers_;

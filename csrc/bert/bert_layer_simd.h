@@ -23,9 +23,22 @@ inline I32x16 rounded(const F32x16& x) {
 }
 
 inline float highest16(const F32x16& v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps(reinterpret_cast<__m512>(v));
+#else
   float best = v[0];
   for (size_t i = 1; i < 16; ++i) best = v[i] > best ? v[i] : best;
   return best;
+#endif
+}
+inline int32_t total16(const I32x16& v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_epi32(reinterpret_cast<__m512i>(v));
+#else
+  int32_t total = 0;
+  for (size_t i = 0; i < 16; ++i) total += v[i];
+  return total;
+#endif
 }
 inline F32x16 higher(const F32x16& a, const F32x16& b) { return a > b ? a : b; }
 inline F32x16 magnitude(const F32x16& v) { return v > F32x16{} ? v : -v; }
@@ -57,9 +70,7 @@ void quantize_row(const float* x, const float* factors, size_t size, int8_t* byt
       for (size_t i = 0; i < 16; ++i) bytes[c + i] = static_cast<int8_t>(whole[i]);
 #endif
     }
-    int32_t total = 0;
-    for (size_t i = 0; i < 16; ++i) total += sum[i];
-    sums[group] = total;
+    sums[group] = total16(sum);
   }
 }
 
@@ -158,10 +169,7 @@ void softmax_row(float* x, size_t size, int8_t* bytes, float* scales, int32_t* s
       for (size_t k = 0; k < 16; ++k) bytes[i + k] = static_cast<int8_t>(whole[k]);
 #endif
     }
-    int32_t total = 0;
-    for (size_t k = 0; k < 16; ++k) total += sum[k];
-    sums[groups++] = total;
-    all += total;
+    all += sums[groups++] = total16(sum);
   }
   for (size_t group = 0; group < groups; ++group) scales[group] = 1.0f / static_cast<float>(all);
 }

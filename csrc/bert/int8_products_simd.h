@@ -21,10 +21,12 @@ constexpr size_t kPanel = kPanelColumns;
 typedef float F32x16 __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t I32x16 __attribute__((vector_size(64), aligned(4), may_alias));
 
-// Adds sums * scale to 16 totals, or sets them, if they are the first.
+// Adds sums * scale * factors to 16 totals, or sets them, if they are the first.
 template <bool kFirst>
-inline void add_scaled_sums(const I32x16& sums, float scale, float* totals) {
-  F32x16 result = __builtin_convertvector(sums, F32x16) * scale;
+inline void add_scaled_sums(const I32x16& sums, float scale, const float* factors, float* totals) {
+  F32x16 of_columns;
+  memcpy(&of_columns, factors, sizeof(of_columns));
+  F32x16 result = __builtin_convertvector(sums, F32x16) * scale * of_columns;
   if constexpr (!kFirst) {
     F32x16 before;
     memcpy(&before, totals, sizeof(before));
@@ -33,10 +35,12 @@ inline void add_scaled_sums(const I32x16& sums, float scale, float* totals) {
   memcpy(totals, &result, sizeof(result));
 }
 
-// Multiplies one group of kRows rows with kPanels panels, and adds the integer sums times the rows' scales to `totals`.
-// The sums begin at minus 128 times the sum of each row's bytes, because packed bytes are stored with 128 added.
+// Multiplies one group of kRows rows with kPanels panels, and adds the integer sums times the scales of the rows and of
+// the columns to `totals`. The sums begin at minus 128 times the sum of each row's bytes, because packed bytes are
+// stored with 128 added.
 template <size_t kRows, size_t kPanels, bool kFirst>
-void add_group(const Int8Rows& x, size_t row, size_t group, const uint8_t* w, size_t panel_bytes, float* totals) {
+void add_group(const Int8Rows& x, size_t row, size_t group, const uint8_t* w, size_t panel_bytes, const float* columns,
+               float* totals) {
   const size_t begin = group * kGroupBytes, stride = x.in;
   const size_t count = x.in - begin < kGroupBytes ? x.in - begin : kGroupBytes;
   const int8_t* rows = x.bytes + row * stride + begin;
@@ -58,16 +62,18 @@ void add_group(const Int8Rows& x, size_t row, size_t group, const uint8_t* w, si
       acc[i] = _mm512_dpbusd_epi32(acc[i], weights[i % kPanels], _mm512_set1_epi32(four));
     }
   }
-  // All sums are stored before the first is used. Otherwise g++ 12 stores each of them in every iteration, at 60 %
-  // more.
-  int32_t found[kRows * kPanels * kPanel];
+  // Without this, g++ 12 keeps the sums in memory and stores them in every iteration, at 60 % more.
 #pragma GCC unroll 32
-  for (size_t i = 0; i < kRows * kPanels; ++i) _mm512_storeu_si512(found + i * kPanel, acc[i]);
-#pragma GCC unroll 1
+  for (size_t i = 0; i < kRows * kPanels; ++i) asm("" : "+v"(acc[i]));
+  __m512 factors[kPanels];
+#pragma GCC unroll 4
+  for (size_t p = 0; p < kPanels; ++p) factors[p] = _mm512_loadu_ps(columns + p * kPanel);
+#pragma GCC unroll 32
   for (size_t i = 0; i < kRows * kPanels; ++i) {
-    I32x16 whole;
-    memcpy(&whole, found + i * kPanel, sizeof(whole));
-    add_scaled_sums<kFirst>(whole, scales[i / kPanels * x.groups], totals + i * kPanel);
+    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[i]), _mm512_set1_ps(scales[i / kPanels * x.groups]));
+    __m512 found = _mm512_mul_ps(scaled, factors[i % kPanels]);
+    if constexpr (!kFirst) found = _mm512_add_ps(_mm512_loadu_ps(totals + i * kPanel), found);
+    _mm512_storeu_ps(totals + i * kPanel, found);
   }
 #elif defined(__AVX2__)
   // Bytes become 16-bit numbers: the instruction for bytes saturates its sums, so that they would not be exact.
@@ -104,7 +110,7 @@ void add_group(const Int8Rows& x, size_t row, size_t group, const uint8_t* w, si
         const __m256i ordered = _mm256_add_epi32(_mm256_permute4x64_epi64(pairs, 0xD8), start);
         memcpy(reinterpret_cast<char*>(&found) + q * 16, &ordered, sizeof(ordered));
       }
-      add_scaled_sums<kFirst>(found, scales[r * x.groups], totals + (r * kPanels + p) * kPanel);
+      add_scaled_sums<kFirst>(found, scales[r * x.groups], columns + p * kPanel, totals + (r * kPanels + p) * kPanel);
     }
   }
 #else
@@ -120,34 +126,33 @@ void add_group(const Int8Rows& x, size_t row, size_t group, const uint8_t* w, si
       }
       I32x16 found;
       memcpy(&found, acc, sizeof(found));
-      add_scaled_sums<kFirst>(found, scales[r * x.groups], totals + (r * kPanels + p) * kPanel);
+      add_scaled_sums<kFirst>(found, scales[r * x.groups], columns + p * kPanel, totals + (r * kPanels + p) * kPanel);
     }
 #endif
 }
 
 template <size_t kRows, size_t kPanels>
-inline void products_of_bytes(const Int8Rows& x, size_t row, const uint8_t* w, size_t panel_bytes, const float* columns,
-                              const float* bias, float* out, size_t stride) {
+inline void products_of_bytes(const Int8Rows& x, size_t row, const uint8_t* w, size_t panel_bytes,
+                              const Int8Columns& columns, float* out, size_t stride) {
   alignas(64) float totals[kRows * kPanels * kPanel];
-  add_group<kRows, kPanels, true>(x, row, 0, w, panel_bytes, totals);
+  add_group<kRows, kPanels, true>(x, row, 0, w, panel_bytes, columns.scales, totals);
   for (size_t group = 1; group < x.groups; ++group)
-    add_group<kRows, kPanels, false>(x, row, group, w, panel_bytes, totals);
+    add_group<kRows, kPanels, false>(x, row, group, w, panel_bytes, columns.scales + group * columns.stride, totals);
   for (size_t p = 0; p < kPanels; ++p) {
-    F32x16 factors, offsets = {};
-    memcpy(&factors, columns + p * kPanel, sizeof(factors));
-    if (bias != nullptr) memcpy(&offsets, bias + p * kPanel, sizeof(offsets));
+    F32x16 offsets = {};
+    if (columns.bias != nullptr) memcpy(&offsets, columns.bias + p * kPanel, sizeof(offsets));
     for (size_t r = 0; r < kRows; ++r) {
       F32x16 result;
       memcpy(&result, totals + (r * kPanels + p) * kPanel, sizeof(result));
-      result = result * factors + offsets;
+      result = result + offsets;
       memcpy(out + r * stride + p * kPanel, &result, sizeof(result));
     }
   }
 }
 
 template <size_t kPanels>
-inline void products_of_panels(const Int8Rows& x, const uint8_t* w, size_t panel_bytes, const float* columns,
-                               const float* bias, float* out, size_t stride) {
+inline void products_of_panels(const Int8Rows& x, const uint8_t* w, size_t panel_bytes, const Int8Columns& columns,
+                               float* out, size_t stride) {
 #if defined(__AVX512VNNI__)
   constexpr size_t kRows = kPanels == 4 ? 6 : 8;  // 24 sums fit in 32 registers, with the weights
 #else
@@ -155,23 +160,25 @@ inline void products_of_panels(const Int8Rows& x, const uint8_t* w, size_t panel
 #endif
   size_t row = 0;
   for (; row + kRows <= x.rows; row += kRows)
-    products_of_bytes<kRows, kPanels>(x, row, w, panel_bytes, columns, bias, out + row * stride, stride);
+    products_of_bytes<kRows, kPanels>(x, row, w, panel_bytes, columns, out + row * stride, stride);
   if constexpr (kRows > 2)
     for (; row + 2 <= x.rows; row += 2)
-      products_of_bytes<2, kPanels>(x, row, w, panel_bytes, columns, bias, out + row * stride, stride);
+      products_of_bytes<2, kPanels>(x, row, w, panel_bytes, columns, out + row * stride, stride);
   for (; row < x.rows; ++row)
-    products_of_bytes<1, kPanels>(x, row, w, panel_bytes, columns, bias, out + row * stride, stride);
+    products_of_bytes<1, kPanels>(x, row, w, panel_bytes, columns, out + row * stride, stride);
 }
 
-// Sets out[t * stride + o] to the product of row t and column o, times the factors of both, plus bias[o].
-void multiply_int8(const Int8Rows& x, const uint8_t* w, size_t outs, const float* columns, const float* bias,
-                   float* out, size_t stride) {
+// Sets out[t * stride + o] to the product of row t and column o, times the scales of both, plus the column's bias.
+void multiply_int8(const Int8Rows& x, const uint8_t* w, size_t outs, const Int8Columns& columns, float* out,
+                   size_t stride) {
   const size_t panel_bytes = x.in * kPanel;
+  const auto from = [&](size_t o) {
+    return Int8Columns{columns.scales + o, columns.stride, columns.bias == nullptr ? nullptr : columns.bias + o};
+  };
   size_t o = 0;
   for (; o + 4 * kPanel <= outs; o += 4 * kPanel)
-    products_of_panels<4>(x, w + o * x.in, panel_bytes, columns + o, bias ? bias + o : nullptr, out + o, stride);
-  for (; o < outs; o += kPanel)
-    products_of_panels<1>(x, w + o * x.in, panel_bytes, columns + o, bias ? bias + o : nullptr, out + o, stride);
+    products_of_panels<4>(x, w + o * x.in, panel_bytes, from(o), out + o, stride);
+  for (; o < outs; o += kPanel) products_of_panels<1>(x, w + o * x.in, panel_bytes, from(o), out + o, stride);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct MergeTables;
 struct MergeWord;
 // bert/int8_matrix.h defines this.
 struct Int8Rows;
+struct Int8Columns;
 
 // A query in the form that heads_above takes (prefilter_simd.h), with the values that its bounds are computed from.
 struct HeadQuery {
@@ -198,10 +199,10 @@ struct Kernels {
                         uint32_t* found, uint16_t* scores);
 
   // ---- transformers in bytes (int8_products_simd.h, bert_layer_simd.h) ----
-  // Sets out[t * stride + o] to the product of row t and column o of a packed matrix, times the factors of both, plus
-  // bias[o] unless `bias` is null. `outs` is a multiple of 16.
-  void (*multiply_int8)(const Int8Rows& x, const uint8_t* w, size_t outs, const float* columns, const float* bias,
-                        float* out, size_t stride);
+  // Sets out[t * stride + o] to the product of row t and column o of a packed matrix, times the scales of both, plus the
+  // column's bias. `outs` is a multiple of 16.
+  void (*multiply_int8)(const Int8Rows& x, const uint8_t* w, size_t outs, const Int8Columns& columns, float* out,
+                        size_t stride);
   // Writes x[c] * factors[c], or x[c] without factors, as bytes, with a scale and a sum for each group of them. `size`
   // is a multiple of 16.
   void (*quantize_row)(const float* x, const float* factors, size_t size, int8_t* bytes, float* scales, int32_t* sums);

@@ -96,7 +96,7 @@ def test_it_is_near_float32(tmp_path: Path, activation: str, heads: int, width: 
         assert np.abs(expected - found).max() < 0.6  # logits are sums of 64 numbers of about 1, from -8 to 8
         return
     cosines = (expected * found).sum(1) / np.linalg.norm(expected, axis=1) / np.linalg.norm(found, axis=1)
-    assert cosines.min() > 0.996
+    assert cosines.min() > 0.998
 
 
 @settings(max_examples=30)
