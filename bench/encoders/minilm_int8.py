@@ -1,4 +1,4 @@
-"""MiniLM with products in 8 bits, as an encoder for other commands: ``--encoder bench.encoders.minilm_int8:encoder``."""
+"""MiniLM in 8 bits, as an encoder for other commands: ``--encoder bench.encoders.minilm_int8:encoder``."""
 
 from __future__ import annotations
 

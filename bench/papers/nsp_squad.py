@@ -45,8 +45,9 @@ PAPER = {
 MEASURES = ("recall@3", "precision@3", "semantic precision@3")
 POOLS = ("paragraph", "article", "corpus")
 K = 3
+INT8 = pychunk.Placement(precision="int8")
 #: The row that a row's difference is taken from; "cosine" for a row that is not named here.
-AGAINST = {"nsp, static": "cosine, static"}
+AGAINST = {"nsp, static": "cosine, static", "nsp, int8": "nsp"}
 #: Lengths of chunks in words, in bins of ten; the last holds all longer ones.
 EDGES = np.arange(0, 260, 10)
 
@@ -282,6 +283,10 @@ def main() -> None:
         ),
         "sentence": pychunk.Segmenter("sentence", keep_together=False),
         "nsp": pychunk.Segmenter("nsp", max_tokens=None, keep_together=False, min_tokens=0),
+        "cosine, int8": pychunk.Segmenter(
+            "semantic", encoder=options.encoder, max_tokens=None, keep_together=False, min_tokens=0, placement=INT8
+        ),
+        "nsp, int8": pychunk.Segmenter("nsp", max_tokens=None, keep_together=False, min_tokens=0, placement=INT8),
         "cosine, static": pychunk.Segmenter("semantic", max_tokens=None, keep_together=False, min_tokens=0),
         "nsp, static": pychunk.Segmenter("nsp", encoder="static", max_tokens=None, keep_together=False, min_tokens=0),
     }
@@ -298,7 +303,8 @@ def main() -> None:
     for name, row in rows.items():
         fitted = "" if row.threshold is None else f", threshold {row.threshold:.4f}"
         print(f"{name}: {row.words.mean():.1f} ± {row.words.std():.1f} words a chunk{fitted}")
-    print(f"chunking time, nsp / cosine = {rows['nsp'].seconds / rows['cosine'].seconds:.2f}")
+    ratio, ratio8 = (rows[f"nsp{each}"].seconds / rows[f"cosine{each}"].seconds for each in ("", ", int8"))
+    print(f"chunking time, nsp / cosine = {ratio:.2f}, with int8 {ratio8:.2f}")
     print("the paper's table 2, of other models (nsp / cosine = 0.61):")
     for name, cells in PAPER.items():
         print(f"  {name:10}" + " ".join(f"{value:.4f}" for value in cells[:3]) + f", {cells[3]} min on an A100")
