@@ -305,13 +305,8 @@ class Source:
                     told.clear()
                     number += 1
                 before += sum(file.size for file in files)
-        except Exception as error:
+        except Exception:
             self._tell(told)
-            others = [name for name in dict.fromkeys(self.kinds) if not KINDS[name].is_table]
-            if isinstance(error, NoTextColumnError) and others:
-                raise NoTextColumnError(
-                    f"{error}; to leave tables out, pass kind=, one of {', '.join(others)}"
-                ) from None
             raise
         if number >= skip:
             yield _Group(number, kind, [], told)
@@ -405,7 +400,8 @@ class Source:
                 continue
             # If the name of a file in a folder does not identify its kind, an error in this file only becomes a
             # warning. Otherwise one such file would end the reading of the whole folder.
-            guessed = kind_of(file.path, kind) != kind and files.plain(self.path) != file.path
+            in_folder = files.plain(self.path) != file.path
+            guessed = kind_of(file.path, kind) != kind and in_folder
             own = _softened(tell) if guessed else tell
             try:
                 for item in self._read(kind, file, own):
@@ -413,11 +409,17 @@ class Source:
             except OSError as error:
                 tell(DeadLetter(file.path, "whole file", f"cannot be read: {error}"))
             except ValueError as error:
-                if not guessed:
+                # A table without a known column of text is no document of a folder that has documents.
+                among = isinstance(error, NoTextColumnError) and in_folder and self._has_documents
+                if not guessed and not among:
                     raise
                 reason = str(error).removeprefix(f"{file.path}: ")
-                own(DeadLetter(file.path, "whole file", f"cannot be read as {kind}: {reason}"))
+                _softened(tell)(DeadLetter(file.path, "whole file", f"cannot be read as {kind}: {reason}"))
             before += file.size
+
+    @property
+    def _has_documents(self) -> bool:
+        return not all(KINDS[kind].is_table for kind in self.kinds)
 
     def _lacking(self, kind: str) -> str:
         """Return a needed column that files of this kind never have, or ""; the readers of tables check this later."""

@@ -131,13 +131,20 @@ def test_several_sources_are_cut_as_segment_cuts_them(tmp_path: Path, monkeypatc
     assert "a different run: notes/b.txt is new. Pass the same" in more.output
 
 
-def test_a_folder_of_documents_and_a_table_says_how_to_leave_the_table_out(tmp_path: Path) -> None:
+def test_a_table_without_a_text_among_documents_becomes_a_dead_letter(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.txt").write_text("Ants run.")
     (tmp_path / "in" / "questions.csv").write_text("question,answer\nWho?,Ants\n")
-    done = invoke(["ingest", str(tmp_path / "in"), "-o", str(tmp_path / "out")])
-    assert (done.exit_code, "to leave tables out, pass --kind, one of text" in done.output) == (2, True)
-    assert invoke(["ingest", str(tmp_path / "in"), "--kind", "text", "-o", str(tmp_path / "out")]).exit_code == 0
+    ingest = ["ingest", str(tmp_path / "in"), "-o", str(tmp_path / "out")]
+    alone = invoke(ingest)
+    assert (alone.exit_code, "pass --column with its name" in alone.output) == (2, True)
+    (tmp_path / "in" / "a.txt").write_text("Ants run.")
+    done = invoke([*ingest, "--resume"])
+    assert (done.exit_code, "1 document" in done.output) == (0, True), done.output
+    letter = json.loads((tmp_path / "out" / "_dead_letters.jsonl").read_text())
+    assert letter["source"].endswith("questions.csv")
+    assert "string columns are: question, answer" in letter["reason"]
+    done = invoke(["ingest", str(tmp_path / "in"), "--column", "answer", "-o", str(tmp_path / "both")])
+    assert (done.exit_code, "2 documents" in done.output) == (0, True), done.output
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

@@ -95,6 +95,15 @@ def test_python_readers_warn_of_them(folder: Path) -> None:
         open_source(folder)
 
 
+def test_python_readers_warn_of_tables_without_a_text_among_documents(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text("question,answer\nWho?,Ants\n")
+    with pytest.raises(ValueError, match="unclear which column holds the text"):
+        list(open_source(tmp_path))
+    (tmp_path / "a.txt").write_text("Ants run.")
+    with pytest.warns(UserWarning, match=r"questions\.csv, whole file: cannot be read as csv: it is unclear"):
+        assert [batch.table["text"].to_pylist() for batch in open_source(tmp_path)] == [["Ants run."]]
+
+
 def test_ingest_counts_names_and_with_strict_tells_them(folder: Path, tmp_path: Path) -> None:
     status, said = run("ingest", folder, "-o", tmp_path / "out")
     assert (status, "3 documents" in said, "1 failure, 11 files not read" in said) == (0, True, True), said
