@@ -229,7 +229,7 @@ def stages(leaflets: Leaflets) -> list[dict[str, Any]]:
                 ("without the options", FINAL, "page", INDEX),
                 ("without document evidence", replace(whole, document_weight=0.0), "page", INDEX),
                 ("without augmentation", replace(whole, augment=None), "page", INDEX),
-                ("without n-grams (words)", whole, "page", {}),
+                ("without n-grams (words)", whole, "page", {"bm25": "words"}),
                 ("without pages (recursive, 1,200 characters)", whole, "recursive:size=1200", INDEX),
             ],
         ),
@@ -238,7 +238,7 @@ def stages(leaflets: Leaflets) -> list[dict[str, Any]]:
             [
                 ("without document evidence", replace(FINAL, document_weight=0.0), "page", INDEX),
                 ("without augmentation", replace(FINAL, augment=None), "page", INDEX),
-                ("without n-grams (words)", FINAL, "page", {}),
+                ("without n-grams (words)", FINAL, "page", {"bm25": "words"}),
                 ("without pages (recursive, 1,200 characters)", FINAL, "recursive:size=1200", INDEX),
             ],
         ),
