@@ -78,7 +78,7 @@ def main() -> None:
                 print(f"{data.name} {mode} {measure}: {means}, {gain['mean']:+.4f}", end=" ")
                 print(f"({gain['low']:+.4f} to {gain['high']:+.4f}), {slower} times the time", flush=True)
     if options.output:
-        name = "MiniLM in 8 bits" if models[1].endswith("int8") else Path(options.encoder).name
+        name = "MiniLM in 8 bits" if "minilm_int8" in options.encoder else Path(options.encoder).name
         about = (
             f"The same chunks and questions, searched by the vectors of {BASE} and by those of {name} "
             '("other"). "Gain" is the mean with the other encoder minus the mean with the first, paired by question. '
