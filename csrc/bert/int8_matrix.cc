@@ -27,7 +27,7 @@ Int8Matrix::Int8Matrix(const float* weights, const float* bias, size_t in, size_
       for (size_t o = 0; o < outs; ++o) highest[o] = std::max(highest[o], std::fabs(weight(c, o)));
     float* const own = scales.data() + group * this->outs;
     for (size_t o = 0; o < outs; ++o)
-      if (highest[o] > 0.0f) own[o] = highest[o] / 127.0f;
+      if (highest[o] > 1e-30f) own[o] = highest[o] / 127.0f;
     for (size_t o = 0; o < outs; ++o)
       for (size_t c = begin; c < end; ++c)
         bytes[o * in + c] = static_cast<int8_t>(std::clamp(std::nearbyintf(weight(c, o) / own[o]), -127.0f, 127.0f));

@@ -74,7 +74,10 @@ class Marks {
 
 // Return the number of characters of a word that has only digits, or 0 for other words.
 int64_t digits_of(std::string_view word) {
-  if (!word.empty() && word[0] >= ':') return 0;  // most words begin so
+  if (!word.empty()) {
+    const auto first = static_cast<uint8_t>(word[0]);
+    if (first >= ':' && first < 0x80) return 0;  // most words begin so
+  }
   int64_t count = 0;
   for (int64_t i = 0; i < static_cast<int64_t>(word.size()); ++count) {
     const auto [c, length] = decode_utf8(word, i);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "common/check.h"
 #include "common/interrupt.h"
 #include "text/utf8_text.h"
 
@@ -24,7 +25,7 @@ constexpr auto kSortOf = [] {
   return table;
 }();
 
-// Return log2(1 + value), interpolated linearly between powers of two.
+// Return log2(1 + value) of a number from 0 on, interpolated linearly between powers of two.
 double log_of(double value) {
   const auto bits = std::bit_cast<uint64_t>(value + 1);  // of a normal number
   constexpr uint64_t kPart = (uint64_t{1} << 52) - 1, kOne = uint64_t{1023} << 52;
@@ -71,6 +72,7 @@ class ColumnWriter {
       checkpoint_each(static_cast<int64_t>(b), 1024);
       next_ = row;
       write(b);
+      PYCHUNK_CHECK(next_ - row == out_.width, "a row must have ", out_.width, " features, got ", next_ - row);
       round(row, next_);
       row = next_;
     }

@@ -297,7 +297,7 @@ struct NoiseNetwork::Parts {
 };
 
 NoiseNetwork::NoiseNetwork(const NoiseVocabulary& vocabulary, const NoiseSurroundings& around,
-                           std::span<const NoiseNet> nets) {
+                           std::span<const NoiseNet> nets, int64_t groups) {
   std::vector<Parts::Net> made;
   for (const NoiseNet& net : nets) {
     made.push_back({Layer(net.in), Layer(net.share), Layer(net.mix), Layer(net.share2), Layer(net.mix2), Layer(net.out),
@@ -305,12 +305,7 @@ NoiseNetwork::NoiseNetwork(const NoiseVocabulary& vocabulary, const NoiseSurroun
   }
   const auto words = vocabulary.near.vectors.cols + vocabulary.path.vectors.cols + vocabulary.wording.vectors.cols +
                      vocabulary.page.vectors.cols;
-  const auto others = static_cast<int64_t>(around.neighbours.size() + around.windows.size()) + 2;
-  int64_t features = 0, groups = 0;
-  if (!nets.empty()) {
-    features = nets[0].in.weights.cols - words;
-    groups = (nets[0].mix.weights.cols - nets[0].in.weights.rows) / nets[0].share.weights.rows - others;
-  }
+  const int64_t features = nets.empty() ? 0 : nets[0].in.weights.cols - words;
   parts_.reset(new Parts{Words(vocabulary.near),
                          Words(vocabulary.path),
                          Words(vocabulary.wording),

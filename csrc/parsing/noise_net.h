@@ -54,7 +54,9 @@ struct NoiseSurroundings {
 // Nets with their vocabulary, in the form in which each page uses them. It keeps no reference to what it is made from.
 class NoiseNetwork {
  public:
-  NoiseNetwork(const NoiseVocabulary& vocabulary, const NoiseSurroundings& around, std::span<const NoiseNet> nets);
+  // Takes nets for pages of `groups` ways to group the blocks.
+  NoiseNetwork(const NoiseVocabulary& vocabulary, const NoiseSurroundings& around, std::span<const NoiseNet> nets,
+               int64_t groups);
   ~NoiseNetwork();
 
   // Return for each block and each net, row by row, the sum before the logistic function, in multiples of 2^-18. The

@@ -77,6 +77,7 @@ using WordTable = std::pair<Array<uint32_t>, Array<int16_t>>;
 
 NoiseLayer layer_of(const Weights& given, int64_t inputs, int64_t outputs) {
   const NoiseLayer layer{matrix(given.first, "weights"), view(given.second)};
+  PYCHUNK_CHECK(layer.weights.rows > 0, "a layer must have an output, got none");
   PYCHUNK_CHECK(layer.weights.cols == inputs, "a layer takes ", layer.weights.cols, " values, got ", inputs);
   PYCHUNK_CHECK(layer.weights.rows == given.second.size() && (outputs == 0 || layer.weights.rows == outputs),
                 "a layer must have ", outputs == 0 ? layer.weights.rows : outputs, " outputs and as many biases, got ",
@@ -96,6 +97,7 @@ std::unique_ptr<NoiseNetwork> noise_network(const std::vector<WordTable>& vocabu
                                             const std::vector<std::vector<Weights>>& nets, int64_t groups) {
   PYCHUNK_CHECK(vocabulary.size() == 4, "a vocabulary must have 4 tables, got ", vocabulary.size());
   PYCHUNK_CHECK(!nets.empty(), "a network must have at least one net, got none");
+  PYCHUNK_CHECK(groups >= 0, "groups must be 0 or more, got ", groups);
   const NoiseVocabulary words{word_table_of(vocabulary[0]), word_table_of(vocabulary[1]), word_table_of(vocabulary[2]),
                               word_table_of(vocabulary[3])};
   PYCHUNK_CHECK(words.path.vectors.rows == words.near.vectors.rows,
@@ -114,7 +116,7 @@ std::unique_ptr<NoiseNetwork> noise_network(const std::vector<WordTable>& vocabu
     own.out = layer_of(net[5], own.mix.weights.rows, 1);
     own.out2 = layer_of(net[6], own.mix2.weights.rows, 1);
   }
-  return std::make_unique<NoiseNetwork>(words, NoiseSurroundings{neighbours, windows}, layers);
+  return std::make_unique<NoiseNetwork>(words, NoiseSurroundings{neighbours, windows}, layers, groups);
 }
 
 Array<int64_t> sums_of_noise(const NoiseNetwork& network, const Array<double>& dense, const Array<uint32_t>& names,

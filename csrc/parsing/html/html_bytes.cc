@@ -55,7 +55,7 @@ bool append_bare(std::string_view text, int64_t within, int64_t most, std::strin
   return true;
 }
 
-// A filter that tells for most strings that a text does not hold them, by their first eight bytes.
+// A filter that tells for most strings that a text does not hold them, by their first and their last eight bytes.
 class EightGrams {
  public:
   explicit EightGrams(std::string_view text)
@@ -67,8 +67,11 @@ class EightGrams {
   }
   bool has(std::string_view part) const {
     if (part.size() < 8) return true;
-    const uint64_t slot = slot_of(part.data());
-    return (bits_[slot / 64] >> slot % 64 & 1) != 0;
+    const auto is_set = [&](size_t at) {
+      const uint64_t slot = slot_of(part.data() + at);
+      return (bits_[slot / 64] >> slot % 64 & 1) != 0;
+    };
+    return is_set(0) && is_set(part.size() - 8);
   }
 
  private:
@@ -118,7 +121,7 @@ std::vector<uint8_t> find_told(const ToldBlocks& blocks, int64_t least, int64_t 
   int64_t character = 0;
   size_t byte = 0;
   for (size_t row = 0; row < out.size(); ++row) {
-    checkpoint_each(static_cast<int64_t>(row), 1024);
+    checkpoint_each(static_cast<int64_t>(row), 64);
     const int64_t start = blocks.start[row], size = blocks.end[row] - start;
     if (size < most) continue;
     for (; character < start && byte < blocks.text.size(); ++character) byte = after_character(blocks.text, byte);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,19 +57,23 @@ class HtmlFacts:
     depth: I16
     words: Ragged
     page: npt.NDArray[np.uint32]
-    _found: dict[int, tuple[I64, I64]] = field(default_factory=dict, repr=False, compare=False)
+    _found: dict[int, tuple[I64, I64]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def named(self) -> tuple[I64, I64]:
-        """Return the occurrences of the words of all :class:`Names`, as (rows of elements, numbers of words)."""
-        if len(_EVERY) not in self._found:
-            known, order, maybe = _table(len(_EVERY))
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process may give words other numbers.
+        return {**vars(self), "_found": {}}
+
+    def named(self, count: int) -> tuple[I64, I64]:
+        """Return the occurrences of the first ``count`` words of all :class:`Names`: (rows of elements, numbers)."""
+        if count not in self._found:
+            known, order, maybe = _table(count)
             names = self.words.values
             hits = np.flatnonzero(maybe[names & _BITS])
             at = np.minimum(known.searchsorted(names[hits]), len(known) - 1)
             same = known[at] == names[hits]
             rows = self.words.offsets.searchsorted(hits[same], side="right") - 1
-            self._found[len(_EVERY)] = rows, order[at[same]]
-        return self._found[len(_EVERY)]
+            self._found[count] = rows, order[at[same]]
+        return self._found[count]
 
 
 def held_blocks(facts: HtmlFacts) -> I64:
@@ -101,7 +106,8 @@ class Names:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(dict.fromkeys(words))
-        self._numbers = [_EVERY.setdefault(word, len(_EVERY)) for word in self.words]
+        with _LOCK:
+            self._numbers = [_EVERY.setdefault(word, len(_EVERY)) for word in self.words]
         self._positions = np.empty(0, np.int64)
 
     def find(self, facts: HtmlFacts) -> tuple[I64, I64]:
@@ -112,17 +118,19 @@ class Names:
         Time: once for a page, reads 4 bytes for each name. A binary search follows for each hit, and for one in 4,096
         other names.
         """
-        if len(self._positions) < len(_EVERY):
-            self._positions = np.full(len(_EVERY), -1, np.int64)
-            self._positions[self._numbers] = np.arange(len(self.words))
-        rows, numbers = facts.named()
-        positions = self._positions[numbers]
-        own = positions >= 0
-        return rows[own], positions[own]
+        count, positions = len(_EVERY), self._positions
+        if len(positions) < count:
+            positions = np.full(count, -1, np.int64)
+            positions[self._numbers] = np.arange(len(self.words))
+            self._positions = positions  # only now may another thread see it
+        rows, numbers = facts.named(count)
+        found = positions[numbers]
+        return rows[found >= 0], found[found >= 0]
 
 
-#: The words of all sets, numbered.
+#: The words of all sets, with their numbers.
 _EVERY: dict[str, int] = {}
+_LOCK = threading.Lock()
 #: The last bits of a name's hash, by which most other names are ruled out.
 _BITS = 4095
 

@@ -77,6 +77,10 @@ class NoiseModel:
         #: True if all sums fit the native core's int32; otherwise the reference engine computes the network.
         self.is_small = all(small for _, small in nets)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process makes its own.
+        return {**vars(self), "_networks": {}}
+
     def content(self, features: NoiseFeatures) -> F64:
         """Return the probability that each block is content: float64[b], in multiples of 1 / 1024."""
         count = len(features.weight)

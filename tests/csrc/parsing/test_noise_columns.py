@@ -1,5 +1,7 @@
 """Features and the noise model in the native core: bit for bit those of NumPy on any page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from amounts import amounts
@@ -109,7 +111,7 @@ def test_what_is_no_page_is_refused() -> None:
             model.sums(features._replace(**bad))
     facts = page.facts
     for name, value in (("parent", facts.parent + 9), ("last", facts.last + 9), ("element", facts.element[::-1])):
-        changed = type(facts)(**{**vars(facts), name: np.ascontiguousarray(value)})
+        changed = replace(facts, **{name: np.ascontiguousarray(value)})
         with pytest.raises(ValueError, match=name):
             noise_features.noise_features(page.blocks, changed, page.text)
 

@@ -1,5 +1,7 @@
 """The noise network in the native core: its sums equal those of its NumPy twin, which also handles its refusals."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
 
 from instruction_sets import printed_by_each
 
+from pychunk._engine import native
 from pychunk._engine.reference.parsing import noise_net
 from pychunk.parsing.html import noise_features, noise_model
 from pychunk.parsing.html.page import parse_html
@@ -64,3 +67,26 @@ features = noise_features.noise_features(page.blocks, page.facts, page.text)
 print(noise_model.load().sums(features).tolist())
 """
     assert len(printed_by_each(code)) == 1
+
+
+def test_a_model_that_was_used_can_be_sent_to_another_process() -> None:
+    page = parse_html("<h1>One</h1><p>two three</p>")
+    features = noise_features.noise_features(page.blocks, page.facts, page.text)
+    model = noise_model.NoiseModel()
+    sums = model.sums(features)
+    assert pickle.loads(pickle.dumps(model)).sums(features).tobytes() == sums.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("shares", "groups", "message"), [(0, 0, "must have an output"), (1, -1, "groups must be 0"), (1, 1, "takes")]
+)
+def test_layers_that_do_not_fit_are_refused(shares: int, groups: int, message: str) -> None:
+    def layer(outputs: int, inputs: int) -> tuple:
+        return np.zeros((outputs, inputs), np.int16), np.zeros(outputs, np.int32)
+
+    words = [(np.array([7], np.uint32), np.zeros((1, 2), np.int16))] * 4
+    net = [layer(4, 10), layer(shares, 4), layer(4, 4 + 3 * shares), layer(shares, 4), layer(4, 4 + 3 * shares)]
+    with pytest.raises(ValueError, match=message):
+        native.noise_network(
+            vocabulary=words, neighbours=[1], windows=[], nets=[[*net, layer(1, 4), layer(1, 4)]], groups=groups
+        )

@@ -290,9 +290,10 @@ void check_bytes(const std::string& page) {
       wanted.push_back(static_cast<int64_t>(at));
     REQUIRE(places[k] == wanted, "places of ", keys[k]);
   }
-  const std::vector<int64_t> start{0, 3, size_of(page) / 2, size_of(page)}, end{3, 9, size_of(page), size_of(page) + 9};
-  const auto told = find_told({page, start, end, page}, 1, 2);
-  REQUIRE(told[0] != kTold || page.size() > 1, "a text of ", page.size(), " bytes is told");
+  const int64_t half = size_of(page) / 2;
+  const auto told = find_told({page, std::vector<int64_t>{0, half}, std::vector<int64_t>{half, half + 9}, page}, 1, 8);
+  const bool is_plain = std::ranges::all_of(page, [](char c) { return c >= 'a' && c <= 'z'; });
+  if (is_plain && half >= 8) REQUIRE(told[0] == kTold, "the beginning of a page of ", page.size(), " bytes");
   const HtmlWork work = html_work(page, {20, 5, 5, 5, 50});
   REQUIRE(work.nodes >= 0 && work.nodes <= 2000 + 6 * static_cast<int64_t>(page.size()), "nodes ", work.nodes);
 }
