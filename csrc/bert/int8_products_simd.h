@@ -65,15 +65,19 @@ void add_group(const Int8Rows& x, size_t row, size_t group, const uint8_t* w, si
   // Without this, g++ 12 keeps the sums in memory and stores them in every iteration, at 60 % more.
 #pragma GCC unroll 32
   for (size_t i = 0; i < kRows * kPanels; ++i) asm("" : "+v"(acc[i]));
-  __m512 factors[kPanels];
+  F32x16 factors[kPanels];
 #pragma GCC unroll 4
-  for (size_t p = 0; p < kPanels; ++p) factors[p] = _mm512_loadu_ps(columns + p * kPanel);
+  for (size_t p = 0; p < kPanels; ++p) memcpy(&factors[p], columns + p * kPanel, sizeof(F32x16));
 #pragma GCC unroll 32
   for (size_t i = 0; i < kRows * kPanels; ++i) {
-    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[i]), _mm512_set1_ps(scales[i / kPanels * x.groups]));
-    __m512 found = _mm512_mul_ps(scaled, factors[i % kPanels]);
-    if constexpr (!kFirst) found = _mm512_add_ps(_mm512_loadu_ps(totals + i * kPanel), found);
-    _mm512_storeu_ps(totals + i * kPanel, found);
+    const F32x16 sum = __builtin_convertvector(reinterpret_cast<I32x16>(acc[i]), F32x16);
+    F32x16 found = sum * scales[i / kPanels * x.groups] * factors[i % kPanels];
+    if constexpr (!kFirst) {
+      F32x16 before;
+      memcpy(&before, totals + i * kPanel, sizeof(before));
+      found = before + found;
+    }
+    memcpy(totals + i * kPanel, &found, sizeof(found));
   }
 #elif defined(__AVX2__)
   // Bytes become 16-bit numbers: the instruction for bytes saturates its sums, so that they would not be exact.

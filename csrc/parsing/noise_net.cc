@@ -8,7 +8,8 @@
 #include "common/interrupt.h"
 
 namespace pychunk {
-namespace {
+// Parts of the network, in a namespace with a name because they are members of a class in a header.
+namespace noise_net {
 
 constexpr int32_t kFlowSteps = 256, kWeightSteps = 1024, kVectorSteps = 64;
 constexpr int32_t kMostFlow = 64 * kFlowSteps * kWeightSteps;  // before the division by the weights' steps
@@ -260,7 +261,9 @@ class Sight {
   double total_weight_ = 0;
 };
 
-}  // namespace
+}  // namespace noise_net
+
+using namespace noise_net;
 
 struct NoiseNetwork::Parts {
   struct Net {
