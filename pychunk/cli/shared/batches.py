@@ -78,7 +78,8 @@ def refuse(letter: DeadLetter) -> None:
     if letter.partial:
         SkippedDocuments()(letter)
         return
-    raise ValueError(f"{letter.told}; fix it, or pass --on-error skip")
+    advice = "or pass" if "correct the file, or pass" in letter.told else "fix it, or pass"
+    raise ValueError(f"{letter.told}; {advice} --on-error skip")
 
 
 def segmented(

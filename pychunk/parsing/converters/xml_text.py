@@ -67,6 +67,7 @@ class _Reader:
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
         parser.SkippedEntityHandler = self.skipped
+        parser.UseForeignDTD(True)  # makes an undefined entity a skipped one instead of an error; nothing is read
         try:
             parser.Parse(self.data, True)
         except expat.ExpatError as error:
@@ -118,8 +119,9 @@ class _Reader:
             self.text.append(text)
 
     def skipped(self, name: str, is_parameter: bool) -> None:
-        if not is_parameter and (text := html.unescape(f"&{name};")) != f"&{name};":
-            self.characters(text)
+        """Keep an entity that the document does not define: those of HTML as their characters, others as written."""
+        if not is_parameter:
+            self.characters(html.unescape(f"&{name};"))
 
     def flush(self) -> None:
         """Make a block of the text so far."""
