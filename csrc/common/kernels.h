@@ -199,8 +199,8 @@ struct Kernels {
                         uint32_t* found, uint16_t* scores);
 
   // ---- transformers in bytes (int8_products_simd.h, bert_layer_simd.h) ----
-  // Sets out[t * stride + o] to the product of row t and column o of a packed matrix, times the scales of both, plus the
-  // column's bias. `outs` is a multiple of 16.
+  // Sets out[t * stride + o] to the product of row t and column o of a packed matrix, times the scales of both, plus
+  // the column's bias. `outs` is a multiple of 16.
   void (*multiply_int8)(const Int8Rows& x, const uint8_t* w, size_t outs, const Int8Columns& columns, float* out,
                         size_t stride);
   // Writes x[c] * factors[c], or x[c] without factors, as bytes, with a scale and a sum for each group of them. `size`
