@@ -22,25 +22,27 @@ inline I32x16 rounded(const F32x16& x) {
   return bits - 0x4B400000;
 }
 
-// Combines the lanes of a vector, half by half, by an operation that gives the same in any order. (The intrinsics for
-// this make g++ 12 warn of values that are not initialized.)
-template <typename Number, typename Vector, typename Combine>
-inline Number combined_lanes(const Vector& v, Combine combine) {
-  typedef Number Half __attribute__((vector_size(8 * sizeof(Number)), aligned(4), may_alias));
-  typedef Number Quarter __attribute__((vector_size(4 * sizeof(Number)), aligned(4), may_alias));
+// Combines sixteen lanes, half by half, by an operation that gives the same in any order. (The intrinsics for this make
+// g++ 12 warn of values that are not initialized.) Types that a template deduces lose the alignment of F32x16, so the
+// lanes are copied to vectors of their natural alignment.
+template <typename Number, typename Combine>
+inline Number combined_lanes(const void* lanes, Combine combine) {
+  typedef Number Half __attribute__((vector_size(8 * sizeof(Number))));
+  typedef Number Quarter __attribute__((vector_size(4 * sizeof(Number))));
   Half halves[2];
-  memcpy(halves, &v, sizeof(halves));
+  memcpy(halves, lanes, sizeof(halves));
   const Half half = combine(halves[0], halves[1]);
   Quarter quarters[2];
   memcpy(quarters, &half, sizeof(quarters));
   const Quarter four = combine(quarters[0], quarters[1]);
-  return combine(combine(four[0], four[2]), combine(four[1], four[3]));
+  const Number lower = combine(Number{four[0]}, Number{four[2]}), upper = combine(Number{four[1]}, Number{four[3]});
+  return combine(lower, upper);
 }
 inline float highest16(const F32x16& v) {
-  return combined_lanes<float>(v, [](const auto& a, const auto& b) { return a > b ? a : b; });
+  return combined_lanes<float>(&v, [](const auto& a, const auto& b) { return a > b ? a : b; });
 }
 inline int32_t total16(const I32x16& v) {
-  return combined_lanes<int32_t>(v, [](const auto& a, const auto& b) { return a + b; });
+  return combined_lanes<int32_t>(&v, [](const auto& a, const auto& b) { return a + b; });
 }
 inline F32x16 higher(const F32x16& a, const F32x16& b) { return a > b ? a : b; }
 inline F32x16 magnitude(const F32x16& v) { return v > F32x16{} ? v : -v; }
