@@ -1,4 +1,4 @@
-// Searches in the bytes of an HTML page that do not need its tree, each in one pass.
+// The search for a page's data for search engines: its keys in the bytes of the page, and the blocks that repeat it.
 #pragma once
 #include <cstdint>
 #include <span>
