@@ -46,7 +46,7 @@ def found(
 def test_the_table_is_complete(found: tuple[dict, str, str], tiny_pairs: Path) -> None:
     saved, page, printed = found
     own = f"nsp, {tiny_pairs.name}"
-    methods = ["cosine", "sentence", "nsp", "cosine, static", "nsp, static", own]
+    methods = ["cosine", "sentence", "nsp", "cosine, int8", "nsp, int8", "cosine, static", "nsp, static", own]
     assert [row["method"] for row in saved["rows"]] == methods * 3
     assert {row["pool"] for row in saved["rows"]} == {"paragraph", "article", "corpus"}
     for row in saved["rows"]:
