@@ -29,12 +29,14 @@ import pychunk
 from pychunk._engine import native
 from pychunk._engine.arrow import flat_text
 from pychunk.encoders import registry
+from pychunk.encoders.cross_encoder import PairScorer
 from pychunk.encoders.runtime import cpu_batches
 from pychunk.encoders.runtime.placement import ModelPlacement
 from pychunk.encoders.transformer import TransformerEncoder
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
+from training.random_bert import random_bert
 
 ABOUT = (
     'MiniLM\'s sentence vectors by several programs, which run in turn; cells are medians. "Of the product rate" is '
@@ -44,6 +46,8 @@ ABOUT = (
 HIDDEN, WIDE, LAYERS = 384, 1536, 6
 #: The [rows of the weight, columns] of the products in one layer.
 SHAPES = [(HIDDEN, 3 * HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, WIDE), (WIDE, HIDDEN)]
+#: The pairs that are scored.
+PAIRS = 600
 
 
 def load_sentences(data: Path, count: int) -> list[str]:
@@ -148,6 +152,27 @@ def sentence_transformers(sentences: list[str], threads: int, size: int) -> Call
     return lambda: model.encode(sentences, batch_size=size, normalize_embeddings=True, show_progress_bar=False)
 
 
+def pair_rates(sentences: list[str], threads: int, rounds: int) -> list[dict[str, float | str]]:
+    """Return pairs a second of a cross-encoder with MiniLM's shapes, in float32 and in 8 bits, which take turns.
+
+    A pair is a sentence and a chunk of at most 110 words. The weights are random: they change no shape, so no time.
+    """
+    chunks = pychunk.segment(" ".join(sentences), "recursive", size=110).texts[:PAIRS]
+    text, bounds = flat_text(pa.array([*sentences[: len(chunks)], *chunks], pa.large_string()))
+    first = np.arange(len(chunks))
+    with tempfile.TemporaryDirectory() as folder:
+        path = random_bert(Path(folder), "pairs", layers=LAYERS, hidden=HIDDEN)
+        scorers = {"float32": PairScorer(path), "int8": PairScorer(path, runtime=ModelPlacement.of(precision="int8"))}
+        taken: dict[str, list[float]] = {name: [] for name in scorers}
+        for _ in range(rounds):
+            for name, scorer in scorers.items():
+                begun = time.perf_counter()
+                logits = scorer.logits(text, bounds, first, first + len(chunks), threads=threads)
+                taken[name].append(time.perf_counter() - begun)
+                assert np.isfinite(logits).all()
+    return [{"precision": name, "pairs/s": len(chunks) / statistics.median(each)} for name, each in taken.items()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
@@ -208,11 +233,15 @@ def main() -> None:
         print(f"{name:30}{len(sentences) / median:11.1f}{ratio:12.2f}x{share:22.1%}{cosine:15.5f}")
         cells = {"sentences/s": len(sentences) / median, "pychunk is times": ratio}
         found.append({"row": name, **cells, "of the product rate": share, "least cosine": cosine})
+    pairs = pair_rates(sentences, options.threads, options.rounds)
+    print("\npairs of a sentence and a chunk of 110 words a second, MiniLM's shapes with random weights")
+    for row in pairs:
+        print(f"  {row['precision']}: {row['pairs/s']:.1f}")
     if options.save:
         figures = {"sentences": len(sentences), "real tokens": float(lengths.sum() / computed), "GFLOP/s": rate}
         packages = ("onnxruntime", "openvino", "torch", "sentence-transformers")
         title = "Transformer encoders compared with their peers"
-        figures |= {"rows": found}
+        figures |= {"rows": found, "Pairs of a sentence and a chunk, random weights": pairs}
         record.save(options.save, title, figures, about=ABOUT, packages=packages, encoder=encoder.fingerprint)
 
 
