@@ -83,9 +83,14 @@ class LLMOptions:
                 "--max-cost needs --llm-price IN,OUT, the price of a million input and a million output tokens"
             )
         from ..llm import LLM
+        from ..llm.account import parsed_price
 
         return LLM(
-            self.llm_url, self.llm_model, price=_price(self.llm_price), max_cost=self.max_cost, dry_run=self.dry_run
+            self.llm_url,
+            self.llm_model,
+            price=parsed_price(self.llm_price),
+            max_cost=self.max_cost,
+            dry_run=self.dry_run,
         )
 
 
@@ -139,16 +144,6 @@ class LLMReport:
         dry = ("dry run, nothing was asked; it would take at most ", ", plus retries")
         before, after = dry if self.llm.dry_run else ("", "")
         say(f"{before}{self.llm.account.line()}{after}", console=self.console)
-
-
-def _price(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        into, out = map(float, text.split(","))
-    except ValueError:
-        raise ValueError(f"--llm-price must be two numbers with a comma, such as 0.5,1.5; got {text!r}") from None
-    return into, out
 
 
 @app.callback()

@@ -15,6 +15,7 @@ TRAINERS = {
     "rank": ("rank", "Train the weights of --rerank features from articles alone."),
     "student": ("student", "Distil a cross-encoder into one with half the layers."),
     "static": ("static", "Train a static encoder that replaces a transformer."),
+    "traces": ("stitch.traces", "Make the questions and traces that stitch learns from, with an LLM."),
     "stitch": ("stitch.command", "Train a language model that reasons about levels, with STITCH."),
 }
 

@@ -173,3 +173,18 @@ def check_limits(calls: Any, tokens: Any, cost: Any, price: Any) -> tuple[Limits
 def is_amount(value: Any) -> bool:
     """Return whether a value is a finite number of at least 0."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+
+
+def parsed_price(text: str | None) -> tuple[float, float] | None:
+    """Return the two numbers of the option ``--llm-price``, or None without it.
+
+    Raises:
+        ValueError: The text is not two numbers with a comma.
+    """
+    if text is None:
+        return None
+    try:
+        into, out = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"--llm-price must be two numbers with a comma, such as 0.5,1.5; got {text!r}") from None
+    return into, out

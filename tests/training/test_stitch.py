@@ -14,6 +14,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 
+import pychunk
+from pychunk.index import Ranking
+from pychunk.index.planners import plan_prompt
+from pychunk.index.planners.planner import Metadata, load
 from pychunk.training.stitch import card, command, losses, rollouts, tiny, tiny_task
 from pychunk.training.stitch.buffer import ImitationBuffer
 from pychunk.training.stitch.hints import HintLength
@@ -205,11 +209,14 @@ class Tokenizer:
     def decode(self, ids: tuple, skip_special_tokens: bool = False) -> str:
         return "".join(chr(i) for i in ids if i or not skip_special_tokens)
 
-    def apply_chat_template(self, chat: list, tokenize: bool, add_generation_prompt: bool) -> str:
-        return "".join(f"<{each['role']}>{each['content']}" for each in chat)
+
+def prompt(system: str, user: str) -> tuple:
+    return tuple(map(ord, f"{system}\n{user}"))
 
 
-LINE = {"question": "Who?", "document": "Ada was.", "answers": [["sentence", "section"], ["sentence", "document"]]}
+LEVELS = ["sentence", "paragraph", "subsection", "section", "document"]
+LINE = {"question": "Who?", "levels": LEVELS, "answers": [["sentence", "section"], ["sentence", "document"]]}
+TOLD = {"nodes": [9, 7, 5, 3, 1], "words": 150, "headings": ["Cats", "Dogs"]}
 
 
 def lines(path: Path, *changed: dict) -> Path:
@@ -221,7 +228,7 @@ def lines(path: Path, *changed: dict) -> Path:
 
 
 def test_questions_of_a_file(tmp_path: Path) -> None:
-    task = HubTask(lines(tmp_path / "q.jsonl"), Tokenizer())
+    task = HubTask(lines(tmp_path / "q.jsonl"), Tokenizer(), prompt)
     (question,) = task.draw(1, 0, 0)
     assert len(task.kept) == 2
     for sentences in task.traces(question):
@@ -239,19 +246,32 @@ def test_questions_of_a_file(tmp_path: Path) -> None:
     assert not task.judge(question, said["sentence", "document"]).formatted  # it does not end
 
 
+def test_training_and_planning_read_the_same_prompt(tmp_path: Path) -> None:
+    task = HubTask(lines(tmp_path / "q.jsonl", TOLD), Tokenizer(), prompt)
+    metadata = Metadata(tuple(LEVELS), (9, 7, 5, 3, 1), 150, headings=("Cats", "Dogs"))
+    wanted = prompt(plan_prompt.system().system, plan_prompt.user("Who?", metadata))
+    assert task.learned[0].prompt == wanted
+    assert "- section: 3" in "".join(map(chr, wanted))
+    assert "\nWords: 150\n\nSections that a first search found:\n- Cats\n- Dogs" in "".join(map(chr, wanted))
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
         ({"answers": ...}, "line 2: answers must be a list of plans"),
         ({"answers": []}, "line 2: answers must be a list of plans"),
         ({"answers": [["section", "sentence"]]}, "line 2: a plan must be"),
-        ({"document": 3}, "line 2 must have a text in 'document'"),
+        ({"question": 3}, "line 2 must have a text in 'question'"),
+        ({"levels": []}, "line 2: levels must be the names"),
+        ({"nodes": [1]}, "line 2: nodes must be a number for each level"),
+        ({"words": -1}, "line 2: nodes must be a number for each level, and words"),
+        ({"headings": "Cats"}, "line 2: headings"),
         ({"traces": [3]}, "line 2: traces"),
     ],
 )
 def test_questions_without_answers_are_refused(changed: dict, told: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=told):
-        HubTask(lines(tmp_path / "q.jsonl", changed), Tokenizer())
+        HubTask(lines(tmp_path / "q.jsonl", changed), Tokenizer(), prompt)
 
 
 def test_a_model_without_a_chat_template_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -284,6 +304,36 @@ def test_settings_that_cannot_be_read(text: str, told: str, tmp_path: Path) -> N
     (tmp_path / "x.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=told):
         config.read(tmp_path / "x.yaml")
+
+
+@pytest.mark.slow
+def test_what_the_command_trained_plans_in_an_index(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    few = ["--method", "sft", "--sft-steps", "120", "--every", "120", "--held-out", "64", "--work", str(tmp_path)]
+    assert command.main(["--tiny", *few]) == 0
+    folder = tmp_path / "tiny-sft-0"
+    found = pychunk.segment_levels(
+        ["Cats\n\nCats purr. They sleep by day.\n\nFood\n\nMice taste good."], LEVELS, vectors="chunk", ids=["cats"]
+    )
+    with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
+        index.add(found.chunks())
+        plans = index.plan(["Who purrs?", "In which way do cats sleep?", "Summarise cats."], folder)
+        assert [plan[:2] for plan in plans] == [("sentence",) * 2, ("document",) * 2, ("document",) * 2]
+        assert not any(plan.failed for plan in plans)
+        assert all(verb in plan.why for plan, verb in zip(plans, ["sentence .", "document .", "document ."]))
+        (hit,) = index.search("Who purrs?", 1, ranking=Ranking(planner=str(folder)))[0]
+        assert hit.text == "Cats purr."
+        assert hit.scores["plan"] == str(plans[0])
+        (other,) = index.plan("purring", folder)
+        assert other.failed
+        assert "knows only questions with one of the words who, when" in other.why
+        index.save()
+    (folder / "checkpoint.pt").unlink()
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is missing: train the planner again"):
+        load(folder)
+    (folder / "stitch.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"stitch\.json is missing or damaged"):
+        load(folder)
 
 
 @pytest.mark.slow

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...llm.client import LLM
 from ...llm.default_client import DefaultClient
-from ...llm.grouping import shown
-from ...llm.json_schemas import object_of, one_of
-from ...llm.lenient_parser import json_in
 from ...llm.messages import Request
-from ...llm.prompts import load
 from .. import argument_checks
+from . import plan_prompt
 from .planner import Metadata
 from .planner_timeout import SECONDS
+
+#: The longest answer: three sentences and the levels.
+MOST_TOKENS = 200
 
 
 class LLMPlanner(DefaultClient):
@@ -33,6 +33,7 @@ class LLMPlanner(DefaultClient):
 
     #: The first pass is needed for the learned planner, which answers if this one fails.
     looks = True
+    headings = True
     otherwise = "learned"
 
     def __init__(self, llm: LLM | None = None, *, timeout: float | None = SECONDS) -> None:
@@ -47,17 +48,11 @@ class LLMPlanner(DefaultClient):
         Raises:
             ValueError: There is no answer, or the answer does not name two levels of the index, the finer first.
         """
-        prompt, levels = load("plan"), list(metadata.levels)
-        counts = metadata.nodes or (0,) * len(levels)
-        told = "\n".join(f"- {level}: {count}" for level, count in zip(levels, counts, strict=True))
-        schema = object_of(low=one_of(levels), high=one_of(levels))
-        user = f"Question: {shown(query)}\n\nLevels:\n{told}"
-        ask = Request(user, prompt.system, stage="plan", version=prompt.version, schema=schema, max_tokens=64)
+        prompt = plan_prompt.system()
+        user = plan_prompt.user(query, metadata)
+        ask = Request(user, prompt.system, stage="plan", version=prompt.version, max_tokens=MOST_TOKENS)
         (reply,) = self.replies([ask])
         if reply.fault:
             raise ValueError(f"the model gave no plan: {reply.fault}")
-        found = json_in(reply.text)
-        low, high = (found.get("low"), found.get("high")) if isinstance(found, dict) else (None, None)
-        if low not in levels or high not in levels or levels.index(low) > levels.index(high):
-            raise ValueError(f"the model must name two levels of the index, the finer first; got {reply.text[:80]!r}")
-        return low, high, f"as {self.llm.model} says"
+        low, high, why = plan_prompt.read(reply.text, metadata)
+        return low, high, f"{self.llm.model}: {why}" if why else f"as {self.llm.model} says"

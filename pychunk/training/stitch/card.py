@@ -45,7 +45,11 @@ def _command(training: Any) -> str:
 def card(facts: dict[str, Any]) -> str:
     """Return the card as Markdown from the contents of ``stitch.json``."""
     first, last = facts["curve"][0], facts["curve"][-1]
-    rows = "\n".join(f"| {text} | {first[name]:.3f} | {last[name]:.3f} |" for name, text in MEASURES.items())
+    rows = "\n".join(
+        f"| {text} | {first[name]:.3f} | {last[name]:.3f} |"
+        for name, text in MEASURES.items()
+        if first[name] is not None  # there may be no hard questions
+    )
     weights = "checkpoint.pt, trained from random weights" if facts["from"] == "tiny" else "in the folder model"
     return f"""# {facts["name"]}
 

@@ -19,4 +19,4 @@ def training(model: str, data: Path, method: str, settings: Settings) -> Trainin
     """
     import_torch().manual_seed(settings.seed)
     policy = HubModel(model)
-    return Training(policy, HubTask(data, policy.tokenizer), method, settings, model)
+    return Training(policy, HubTask(data, policy.tokenizer, policy.prompt), method, settings, model)

@@ -39,8 +39,17 @@ class HubModel:
         """The token that ends an answer."""
         return int(self.tokenizer.eos_token_id)
 
+    def prompt(self, system: str, user: str) -> Tokens:
+        """Return the tokens of the chat template with a system message and a message of the user."""
+        chat = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        text = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
-        """Return what the model writes after each prefix, up to its end or ``limit`` tokens; 64 prefixes at a time."""
+        """Return what the model writes after each prefix, up to its end or ``limit`` tokens; 64 prefixes at a time.
+
+        Tokens are drawn by their probabilities; without a generator, each is the likeliest.
+        """
         torch = import_torch()
         found: list[Tokens] = []
         for begin in range(0, len(prefixes), 64):
@@ -51,15 +60,15 @@ class HubModel:
             for row, prefix in enumerate(part):
                 ids[row, width - len(prefix) :] = torch.tensor(prefix)
                 mask[row, width - len(prefix) :] = 1
-            torch.manual_seed(int(torch.randint(2**31, (1,), generator=generator)))  # generate() takes no generator
+            draws: dict[str, Any] = {"do_sample": False}
+            if generator is not None:
+                torch.manual_seed(int(torch.randint(2**31, (1,), generator=generator)))  # generate() takes no generator
+                draws = {"do_sample": True, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
             written = self.net.generate(
                 input_ids=ids.to(self.net.device),
                 attention_mask=mask.to(self.net.device),
                 max_new_tokens=limit,
-                do_sample=True,
-                temperature=1.0,
-                top_p=1.0,
-                top_k=0,
+                **draws,
                 repetition_penalty=1.0,
                 eos_token_id=self.end,
                 pad_token_id=self.end,

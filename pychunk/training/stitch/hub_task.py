@@ -1,30 +1,26 @@
-"""Questions about documents, from JSON lines, for a language model that plans."""
+"""Questions with the facts about an index, from JSON lines, for a language model that plans."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...llm.lenient_parser import json_in
+from ...index.planners import plan_prompt
+from ...index.planners.planner import Metadata
 from .tasks import Outcome, Question, Tokens
-
-LEVELS = ("sentence", "paragraph", "subsection", "section", "document")
-SYSTEM = f"""You choose where to search in a document. Its levels, from fine to coarse: {", ".join(LEVELS)}.
-Say in a few short sentences how much text an answer to the question needs. Then write, as JSON, the finest and the
-coarsest level worth searching: {{"low": "...", "high": "..."}}"""
-#: The number of tokens of a document that the model sees.
-SHOWN = 1000
 
 Plan = tuple[str, str]
 
 
 class Row(NamedTuple):
-    """A line of the dataset: plans that answer the question, the pseudo-label, and the texts of experts."""
+    """A line of the dataset: what the planner reads, the plans that answer, the pseudo-label, and experts' texts."""
 
+    question: str
+    metadata: Metadata
     answers: tuple[Plan, ...]
     label: Plan
     traces: tuple[str, ...]
@@ -33,13 +29,16 @@ class Row(NamedTuple):
 class HubTask:
     """A task with the questions in a file of JSON lines, a tenth of them held out.
 
-    A line has ``question``, ``document`` and ``answers``, which lists the plans ``[low, high]`` with which a search
-    found the right answer. Optional are ``label``, the plan of the pseudo-label (default: the first of the answers),
-    and ``traces``, the texts that expert models wrote before the first of the answers (default: templates).
+    A line has ``question``; ``levels``, the levels of the index from fine to coarse; and ``answers``, which lists the
+    plans ``[low, high]`` with which a search found the right answer. Optional are ``nodes``, the number of nodes of
+    each level; ``words``, the word budget; ``headings``, the first lines of the sections that a first search found;
+    ``label``, the plan of the pseudo-label (default: the first of the answers); and ``traces``, the texts that expert
+    models wrote before the label (default: templates). ``pychunk train traces`` writes such a file.
 
     Args:
         path: The file.
-        tokenizer: The tokenizer of the policy, with a chat template.
+        tokenizer: The tokenizer of the policy.
+        prompt: A function that turns a system message and a message of the user into tokens.
         hard_from: The number of levels in a plan from which a question counts as hard.
 
     Raises:
@@ -47,27 +46,22 @@ class HubTask:
             names the line.
     """
 
-    def __init__(self, path: Path, tokenizer: Any, hard_from: int = 3) -> None:
+    def __init__(self, path: Path, tokenizer: Any, prompt: Callable[[str, str], Tokens], hard_from: int = 3) -> None:
         self.tokenizer = tokenizer
         self.end = (int(tokenizer.eos_token_id),)
         rows = [_read(line, f"{path}, line {i}") for i, line in _lines(path)]
         if len(rows) < 10:
             raise ValueError(f"{path} has {len(rows)} questions; it needs at least 10, because a tenth is held out")
+        system = plan_prompt.system().system
         questions = [
-            Question(self.prompt(given["question"], given["document"]), _searched(row.answers[0]) >= hard_from, row)
-            for given, row in rows
+            Question(
+                prompt(system, plan_prompt.user(row.question, row.metadata)),
+                _searched(row.label, row.metadata) >= hard_from,
+                row,
+            )
+            for row in rows
         ]
         self.kept, self.learned = questions[::10], [each for i, each in enumerate(questions) if i % 10]
-
-    def prompt(self, question: str, document: str) -> Tokens:
-        """Return the tokens of the chat template with the beginning of the document and the question."""
-        shown = self.tokenizer.decode(self.tokenizer(document, add_special_tokens=False)["input_ids"][:SHOWN])
-        chat = [
-            {"role": "system", "content": SYSTEM},
-            {"role": "user", "content": f"Document:\n{shown}\n\nQuestion: {question}"},
-        ]
-        text = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-        return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def draw(self, count: int, seed: int, step: int) -> list[Question]:
         """Draw questions at random; a question is repeated only if there are too few."""
@@ -83,8 +77,8 @@ class HubTask:
     def traces(self, question: Question) -> Sequence[Sequence[Tokens]]:
         """Return the traces of the line's experts, sentence by sentence, with the plan after the last one."""
         row: Row = question.about
-        plan = json.dumps(dict(zip(("low", "high"), row.answers[0], strict=True)))
-        texts = row.traces or templates(row.answers[0])
+        plan = json.dumps(dict(zip(("low", "high"), row.label, strict=True)))
+        texts = row.traces or templates(row.label)
         return [[*map(self._tokens, _sentences(text)), self._tokens(plan) + self.end] for text in texts]
 
     def _tokens(self, text: str) -> Tokens:
@@ -95,14 +89,18 @@ class HubTask:
 
         It can be parsed if the answer ends, and if its first JSON object names two levels, the finer first.
         """
-        found = json_in(self.tokenizer.decode(trace, skip_special_tokens=True)) if trace[-1:] == self.end else None
-        plan = _plan((found.get("low"), found.get("high"))) if isinstance(found, dict) else None
         row: Row = question.about
+        plan: Plan | None = None
+        if trace[-1:] == self.end:
+            try:
+                plan = plan_prompt.read(self.tokenizer.decode(trace, skip_special_tokens=True), row.metadata)[:2]
+            except ValueError:
+                plan = None
         return Outcome(
             correct=plan in row.answers,
             aligned=plan == row.label,
             formatted=plan is not None,
-            searches=_searched(plan) if plan else 0,
+            searches=_searched(plan, row.metadata) if plan else 0,
             tokens=len(trace),
         )
 
@@ -127,42 +125,62 @@ def _lines(path: Path) -> list[tuple[int, str]]:
     return [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
-def _read(line: str, where: str) -> tuple[dict[str, str], Row]:
+def _read(line: str, where: str) -> Row:
     try:
         found = json.loads(line)
     except ValueError as error:
         raise ValueError(f"{where} is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{where} must be an object with question, document and answers; got {found!r:.80}")
-    for field in ("question", "document"):
-        if not isinstance(found.get(field), str):
-            raise ValueError(f"{where} must have a text in {field!r}; got {found.get(field)!r:.80}")
-    given = found.get("answers")
+        raise ValueError(f"{where} must be an object with question, levels and answers; got {found!r:.80}")
+    question, levels, given = (found.get(name) for name in ("question", "levels", "answers"))
+    if not isinstance(question, str):
+        raise ValueError(f"{where} must have a text in 'question'; got {question!r:.80}")
+    if not isinstance(levels, list) or not levels or not all(isinstance(each, str) for each in levels):
+        raise ValueError(
+            f"{where}: levels must be the names of the index's levels from fine to coarse; got {levels!r:.80}"
+        )
     if not isinstance(given, list) or not given:
         raise ValueError(
             f"{where}: answers must be a list of plans such as ['sentence', 'section'] with which a search finds the "
             f"answer; got {given!r:.80}"
         )
-    answers = [_plan(each) for each in given]
-    label = _plan(found.get("label", given[0]))
+    answers = [_plan(each, levels) for each in given]
+    label = _plan(found.get("label", given[0]), levels)
     if label is None or None in answers:
         wrong = next((own for own, plan in zip(given, answers, strict=True) if plan is None), found.get("label"))
-        raise ValueError(f"{where}: a plan must be a pair of {', '.join(LEVELS)}, the finer first; got {wrong!r:.80}")
+        raise ValueError(f"{where}: a plan must be a pair of {', '.join(levels)}, the finer first; got {wrong!r:.80}")
     traces = found.get("traces", [])
     if not isinstance(traces, list) or not all(isinstance(each, str) and each.strip() for each in traces):
         raise ValueError(f"{where}: traces must be a list of texts that are not blank; got {traces!r:.80}")
-    return found, Row(tuple(each for each in answers if each), label, tuple(traces))
+    return Row(question, _metadata(found, where), tuple(each for each in answers if each), label, tuple(traces))
 
 
-def _plan(given: Any) -> Plan | None:
-    if not isinstance(given, (list, tuple)) or len(given) != 2 or not all(each in LEVELS for each in given):
+def _metadata(found: dict[str, Any], where: str) -> Metadata:
+    levels, nodes, words, headings = (found.get(name) for name in ("levels", "nodes", "words", "headings"))
+    assert isinstance(levels, list)
+    whole = nodes is None or (isinstance(nodes, list) and len(nodes) == len(levels) and _counts(nodes))
+    if not whole or not (words is None or _counts([words])):
+        raise ValueError(
+            f"{where}: nodes must be a number for each level, and words a number; got {nodes!r:.80}, {words!r:.80}"
+        )
+    if headings is not None and not (isinstance(headings, list) and all(isinstance(each, str) for each in headings)):
+        raise ValueError(f"{where}: headings must be a list of texts; got {headings!r:.80}")
+    return Metadata(tuple(levels), tuple(nodes or ()), words, headings=tuple(headings or ()))
+
+
+def _counts(values: list[Any]) -> bool:
+    return all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in values)
+
+
+def _plan(given: Any, levels: Sequence[str]) -> Plan | None:
+    if not isinstance(given, (list, tuple)) or len(given) != 2 or not all(each in levels for each in given):
         return None
     low, high = given
-    return (low, high) if LEVELS.index(low) <= LEVELS.index(high) else None
+    return (low, high) if levels.index(low) <= levels.index(high) else None
 
 
-def _searched(plan: Plan) -> int:
-    return LEVELS.index(plan[1]) - LEVELS.index(plan[0]) + 1
+def _searched(plan: Plan, metadata: Metadata) -> int:
+    return metadata.levels.index(plan[1]) - metadata.levels.index(plan[0]) + 1
 
 
 def _sentences(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..._util.durable_files import whole_file
 from ..teacher import import_torch
@@ -187,7 +188,10 @@ class Training:
         return [(prefixes[rows], outputs[rows]) for rows in _ranges(0, len(outputs), self.settings.rows)]
 
     def measured(self) -> dict[str, Any]:
-        """Return the mean reward and the share of right plans that the policy draws for held-out questions."""
+        """Return the mean reward and the share of right plans that the policy draws for held-out questions.
+
+        The values of the hard half are None if no held-out question is hard.
+        """
         settings = self.settings
         generator = import_torch().Generator().manual_seed(_MEASURING)
         questions = self.task.held_out(settings.held_out)
@@ -202,9 +206,9 @@ class Training:
         return {
             "step": self.step,
             "reward": round(float(rewards.mean()), 4),
-            "reward_hard": round(float(rewards[hard].mean()), 4),
+            "reward_hard": _mean(rewards[hard]),
             "solved": round(float(solved.mean()), 4),
-            "solved_hard": round(float(solved[hard].mean()), 4),
+            "solved_hard": _mean(solved[hard]),
         }
 
     def save(self, folder: Path) -> None:
@@ -254,6 +258,10 @@ class Training:
         self.step, self.trace_tokens, self.seconds = state["step"], state["trace_tokens"], state["seconds"]
         self.history, self.curve = state["history"], state["curve"]
         return True
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float | None:
+    return round(float(values.mean()), 4) if len(values) else None
 
 
 def _frozen(policy: Any) -> Any:

@@ -9,6 +9,11 @@ from .tiny_model import TinyModel
 from .tiny_task import END, ID, LONGEST, VOCABULARY, WRITTEN, TinyTask
 
 
+def policy() -> TinyModel:
+    """Return a model with random weights."""
+    return TinyModel(len(VOCABULARY), len(WRITTEN), ID[END], LONGEST)
+
+
 def training(method: str, settings: Settings) -> Training:
     """Return a training of random weights drawn with the seed.
 
@@ -17,5 +22,4 @@ def training(method: str, settings: Settings) -> Training:
     torch = import_torch()
     torch.set_num_threads(1)
     torch.manual_seed(settings.seed)
-    model = TinyModel(len(VOCABULARY), len(WRITTEN), ID[END], LONGEST)
-    return Training(model, TinyTask(), method, settings, "tiny")
+    return Training(policy(), TinyTask(), method, settings, "tiny")

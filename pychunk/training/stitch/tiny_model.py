@@ -72,7 +72,8 @@ class TinyModel:
     def sample(self, prefixes: Sequence[Tokens], limit: int, generator: Any) -> list[Tokens]:
         """Return what the model writes after each prefix, up to its end or ``limit`` tokens.
 
-        Prefixes of the same length are continued together.
+        Prefixes of the same length are continued together. Tokens are drawn by their probabilities; without a
+        generator, each is the likeliest.
         """
         with import_torch().no_grad():
             return self._sample(prefixes, limit, generator)
@@ -86,7 +87,10 @@ class TinyModel:
             caches = [self._cache(len(rows), length + limit) for _ in self.net["blocks"]]
             for at in range(limit):
                 logits = self.logits(ids, caches, 0 if at == 0 else length + at - 1)[:, -1]
-                ids = torch.multinomial(logits.softmax(-1), 1, generator=generator)
+                if generator is None:
+                    ids = logits.argmax(-1, keepdim=True)
+                else:
+                    ids = torch.multinomial(logits.softmax(-1), 1, generator=generator)
                 for i, token in zip(rows, ids[:, 0].tolist(), strict=True):
                     found[i].append(token)
                 going = ids[:, 0] != self.end

@@ -15,6 +15,7 @@ is 1.09 for one hop, 1.02 for eight, and 1.055 on average.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -107,6 +108,41 @@ def parsed(trace: Tokens) -> tuple[int, ...]:
         elif token < len(LEVELS):
             sentence.append(token)
     return () if sentence else tuple(levels)
+
+
+def prompt_of(query: str) -> Tokens:
+    """Return the prompt of a query: its first question word and the words of further hops after it.
+
+    Raises:
+        ValueError: The query has no question word of the task.
+
+    Example:
+        >>> [VOCABULARY[token] for token in prompt_of("When do cats sleep, and where within?")]
+        ['<ask>', 'when', 'within', '<plan>']
+    """
+    words = re.findall(r"\w+", query.casefold())
+    first = next((place for place, word in enumerate(words) if word in FIRST), None)
+    if first is None:
+        raise ValueError(f"a tiny planner knows only questions with one of the words {', '.join(FIRST)}; got {query!r}")
+    hops = [word for word in words[first + 1 :] if word in NEXT][: HOPS[True] - 1]
+    return tuple(ID[word] for word in (ASK, words[first], *hops, PLAN))
+
+
+def plan_of(written: Tokens) -> tuple[str, str, str]:
+    """Return the finest and the coarsest level that a trace searches, and the trace in words.
+
+    Raises:
+        ValueError: The trace cannot be parsed.
+
+    Example:
+        >>> plan_of(tuple(ID[word] for word in "search section . read sentence . <end>".split()))
+        ('sentence', 'section', 'search section . read sentence .')
+    """
+    levels = parsed(written)
+    said = " ".join(VOCABULARY[token] for token in written if token != ID[END])
+    if not levels:
+        raise ValueError(f"the tiny planner wrote no plan; got {said!r:.80}")
+    return LEVELS[min(levels)], LEVELS[max(levels)], said
 
 
 def _question(random: np.random.Generator, hard: bool) -> Question:

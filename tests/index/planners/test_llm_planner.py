@@ -37,14 +37,15 @@ def test_a_model_names_the_levels(index: pychunk.Index, monkeypatch: pytest.Monk
         told = body["messages"][-1]["content"]
         assert "- section: 2\n- document: 1" in told
         pair = ("section", "document") if "Summarise" in told else ("sentence", "paragraph")
-        return "Here: " + json.dumps(dict(zip(("low", "high"), pair, strict=True)))
+        assert "Sections that a first search found:\n- " in told
+        return "It asks for one thing.\n" + json.dumps(dict(zip(("low", "high"), pair, strict=True)))
 
     queries = ["Summarise cats.", "When do cats sleep?"]
     with Server(answer=oracle) as server, LLM(server.url, "test", cache=False) as llm:
         plans = index.plan(queries, LLMPlanner(llm))
         assert [each[:3] for each in plans] == [
-            ("section", "document", "as test says"),
-            ("sentence", "paragraph", "as test says"),
+            ("section", "document", "test: It asks for one thing."),
+            ("sentence", "paragraph", "test: It asks for one thing."),
         ]
         assert server.counts["calls"] == 2
         hits = index.search(queries, 1, ranking=Ranking(planner=LLMPlanner(llm)))

@@ -1,0 +1,155 @@
+"""Questions, pseudo-labels and traces that an LLM makes from a folder, and a training from them up to a plan."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from llm_server import Server
+
+pytest.importorskip("httpx2")
+pytest.importorskip("faiss")
+
+import pychunk
+from pychunk.training.stitch import traces
+
+BODY = "{name} {verb} by day. It eats {food} in the morning. Nobody knows why {name} likes {food}."
+ANIMALS = {"Cats": ("sleep", "mice"), "Dogs": ("bark", "bones"), "Owls": ("rest", "voles"), "Bees": ("fly", "nectar")}
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for name, (verb, food) in ANIMALS.items():
+        parts = [f"# {part} of {name}\n\n{BODY.format(name=name, verb=verb, food=food)}" for part in ("Life", "Food")]
+        (folder / f"{name}.md").write_text("\n\n".join(parts), encoding="utf-8")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    return folder
+
+
+def oracle(kind: str, units: list[tuple[int, str]], body: dict) -> str:
+    told = body["messages"][-1]["content"]
+    if kind == "judge_questions":
+        return json.dumps({"questions": [f"What says {' '.join(told.partition('Chunk: ')[2].split()[:12])}?"]})
+    assert kind == "plan_trace"
+    assert "Sections that a first search found:\n- " in told
+    assert "\n\nBest levels: " in told
+    return 'It asks for one fact. So little text is enough. {"low": "sentence"}'
+
+
+def test_a_folder_becomes_questions_with_labels_and_traces(
+    documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog
+) -> None:
+    monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "cache"))
+    out = tmp_path / "questions.jsonl"
+    arguments = [str(documents), "--out", str(out), "--questions", "24", "--traces", "2", "--words", "60"]
+    with Server(answer=oracle) as server:
+        arguments += ["--llm-url", server.url, "--llm-model", "test"]
+        assert traces.main(arguments) == 0
+        assert "left out" in caplog.text
+        asked = server.counts["calls"]
+        first = out.read_bytes()
+        assert traces.main(arguments) == 0  # from the cache
+        assert (server.counts["calls"], out.read_bytes()) == (asked, first)
+        monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "other"))
+        assert traces.main([*arguments, "--max-calls", "3"]) == 2
+    assert "max_calls" in capsys.readouterr().err
+    assert out.read_bytes() == first
+    lines = [json.loads(line) for line in first.splitlines()]
+    assert len(lines) >= 15
+    for line in lines:
+        assert line["levels"] == ["sentence", "group", "paragraph", "section", "document"]
+        assert line["nodes"][-1] == len(ANIMALS)
+        assert line["label"] in line["answers"]
+        assert all(line["levels"].index(low) <= line["levels"].index(high) for low, high in line["answers"])
+        assert line["traces"] == ["It asks for one fact. So little text is enough."]  # the second is equal
+        assert line["headings"]
+    broad = [line for line in lines if line["question"].startswith("What says # Life of")]
+    narrow = [line for line in lines if "Nobody knows" in line["question"]]
+    assert any(line["label"][1] == "document" for line in broad)
+    assert narrow
+    assert all(line["label"][1] != "document" for line in narrow), [line["label"] for line in narrow]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--llm-price", "1"], "llm-price"),
+        (["--levels", "document+sentence"], "levels must go from fine to coarse"),
+        (["--questions", "0"], "--questions"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str], told: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = [str(documents), "--out", str(tmp_path / "q.jsonl"), "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "x"]
+    assert traces.main([*own, *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_killed_run_continues(documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "cache"))
+
+    def slowly(kind: str, units: list[tuple[int, str]], body: dict) -> str:
+        time.sleep(0.05)
+        return oracle(kind, units, body)
+
+    out = tmp_path / "questions.jsonl"
+    with Server(answer=slowly) as server:
+        arguments = [sys.executable, "-m", "pychunk", "train", "traces", str(documents), "--out", str(out)]
+        arguments += ["--questions", "24", "--llm-url", server.url, "--llm-model", "test"]
+        killed = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while server.counts["answers"] < 8 and killed.poll() is None:
+            time.sleep(0.01)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert not out.exists()
+        subprocess.run(arguments, check=True, capture_output=True)
+        asked = server.counts["calls"]
+        subprocess.run(arguments, check=True, capture_output=True)
+        assert server.counts["calls"] == asked
+    assert len(out.read_text(encoding="utf-8").splitlines()) >= 15
+
+
+@pytest.mark.slow
+def test_a_model_of_hugging_face_learns_and_plans(documents: Path, tmp_path: Path, monkeypatch) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("yaml")
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    from pychunk.training.stitch import command
+
+    monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "cache"))
+    out = tmp_path / "questions.jsonl"
+    with Server(answer=oracle) as server:
+        asked = [str(documents), "--out", str(out), "--questions", "24", "--llm-url", server.url, "--llm-model", "test"]
+        assert traces.main(asked) == 0
+
+    pieces = {"<end>": 0, **{chr(code): code - 8 for code in range(9, 127)}}
+    raw = tokenizers.Tokenizer(tokenizers.models.WordLevel(pieces, unk_token="<end>"))
+    raw.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<end>", unk_token="<end>")
+    tokenizer.chat_template = "{% for each in messages %}{{ each.role }}: {{ each.content }}\n{% endfor %}"
+    config = transformers.GPT2Config(vocab_size=len(pieces), n_positions=4096, n_embd=8, n_layer=1, n_head=1)
+    model = tmp_path / "model"
+    transformers.GPT2LMHeadModel(config).save_pretrained(model)
+    tokenizer.save_pretrained(model)
+    few = "steps: 1\nquestions: 2\nrollouts: 2\nmini_batch: 2\nmax_tokens: 8\nheld_out: 1\nbuffer: 2\npasses: 1\n"
+    settings = tmp_path / "tiny.yaml"
+    settings.write_text(f"model: {model}\n{few}", encoding="utf-8")
+    assert command.main(["--config", str(settings), "--data", str(out), "--work", str(tmp_path / "work")]) == 0
+    levels = ["sentence", "paragraph", "section", "document"]
+    found = pychunk.segment_levels(["Cats\n\nCats purr. They sleep by day."], levels, vectors="chunk", ids=["cats"])
+    with pychunk.Index.create(tmp_path / "levels.idx", vectors="chunk") as index:
+        index.add(found.chunks())
+        (plan,) = index.plan("Who purrs?", tmp_path / "work" / "model-stitch-0")
+        (learned,) = index.plan("Who purrs?", "learned")
+        index.save()
+    assert plan.failed  # a random model writes no plan
+    assert plan[:2] == learned[:2]
+    assert "the model must name two levels of the index" in plan.why
