@@ -9,6 +9,8 @@ question. Prices are those of --llm-price. Seconds are those of this machine's p
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -47,14 +49,42 @@ HITS = 20
 
 @dataclass(frozen=True)
 class Way:
-    """The cost of an index and a question: tokens encoded, seconds by stage, and an LLM's tokens in and out."""
+    """The cost of an index and a question: tokens encoded, seconds by stage, and an LLM's tokens in and out.
+
+    ``memory`` has the bytes of the index's files, and the memory that a process needs to open and search it.
+    """
 
     name: str
     encoded: float
     seconds: dict[str, float]
+    memory: dict[str, int]
     made: tuple[float, float]
     question: dict[str, float]
     asked: tuple[float, float]
+
+
+#: Searches an index for the questions in a file, and prints the peak memory above that of imports.
+SEARCHING = """
+import json, sys
+import pychunk, pyarrow.dataset, pychunk.index.index, pychunk.index.planners.planner
+folder, plan, file, hits = sys.argv[1:]
+peak = lambda: 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+before = peak()
+with pychunk.Index.open(folder) as index:
+    ranking = pychunk.index.Ranking(planner=plan or None)
+    for query in json.load(open(file)):
+        index.search(query, int(hits), ranking=ranking)
+    print(peak() - before)
+"""
+
+
+def memory_of(folder: Path, queries: Sequence[str], plan: str = "") -> dict[str, int]:
+    """Return the bytes of an index's files, and of the memory of a process that searches it."""
+    asked = folder.with_suffix(".json")
+    asked.write_text(json.dumps(list(queries[:100])))
+    command = [sys.executable, "-c", SEARCHING, str(folder), plan, str(asked), str(HITS)]
+    needed = int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder.parent).stdout)
+    return {"index": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), "search": needed}
 
 
 def timed(make: Callable[[], Any]) -> tuple[Any, float]:
@@ -84,7 +114,12 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
             ids=ids,
             placement=placement,
             pooling=pooling,
+            **hierarchies.CHUNKS,
         )
+
+    def plain() -> Any:
+        cut: dict[str, Any] = hierarchies.CHUNKS
+        return pychunk.segment(data.documents, **cut, vectors="sentence", ids=ids, placement=placement)
 
     def searched(index: pychunk.Index, pairs: Sequence[tuple[str, str]]) -> float:
         index.rank(queries[:2], 1, ranking=Ranking(levels=pairs[0]))  # the first call opens the saved files
@@ -93,19 +128,24 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
 
     seconds: dict[str, dict[str, float]] = {}
     asked: dict[str, dict[str, float]] = {}
+    memory: dict[str, dict[str, int]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, levels, pooling in (
-            ("paragraphs", ["paragraph"], "tokens"),
-            ("means", LEVELS, "tokens"),
-            ("compressor", LEVELS, "compressor"),
-        ):
-            made(levels, pooling)  # warm up
-            whole, cut = timed(partial(made, levels, pooling))
+        plain()  # warm up
+        chunks, cut = timed(plain)
+        with pychunk.Index.create(Path(folder) / "plain", **of_index | {"vectors": "sentence"}) as index:
+            _, added = timed(lambda: (index.add(chunks), index.save()))
+            index.rank(queries[:2], 1)
+            _, spent = timed(lambda: index.rank(queries, HITS))
+        seconds["plain"] = {"chunks": cut, "index": added}
+        asked["plain"] = {"plan": 0.0, "search": spent / len(queries)}
+        memory["plain"] = memory_of(Path(folder) / "plain", queries)
+        for name, pooling in (("means", "tokens"), ("compressor", "compressor")):
+            made(LEVELS, pooling)  # warm up
+            whole, cut = timed(partial(made, LEVELS, pooling))
             with pychunk.Index.create(Path(folder) / name, **of_index) as index:
                 _, added = timed(lambda index=index, whole=whole: (index.add(whole.chunks()), index.save()))
-                seconds[name] = {"levels": cut, "index": added}
-                pair = ("paragraph",) * 2 if name == "paragraphs" else (LEVELS[0], LEVELS[-1])
-                asked[name] = {"plan": 0.0, "search": searched(index, [pair] * len(queries))}
+                seconds[name] = {"chunks": cut, "index": added}
+                asked[name] = {"plan": 0.0, "search": searched(index, [(LEVELS[0], LEVELS[-1])] * len(queries))}
                 if name == "compressor":
                     index.plan(queries[:2], "learned")
                     plans, spent = timed(partial(index.plan, queries, "learned"))
@@ -114,6 +154,8 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
                         "search": searched(index, [plan[:2] for plan in plans]),
                     }
                     (told,) = index.plan_metadata(queries[:1], look=False)
+            memory[name] = memory_of(Path(folder) / name, queries)
+        memory["learned"] = memory_of(Path(folder) / "compressor", queries, "learned")
     counts = "\n".join(f"- {level}: {count}" for level, count in zip(told.levels, told.nodes, strict=True))
     prompts = [f"{load('plan').system}\nQuestion: {shown(query)}\n\nLevels:\n{counts}" for query in queries]
     read = count_tokens(prompts) / len(prompts)
@@ -121,20 +163,37 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
     spans = np.concatenate([whole.token_counts(level)[whole.stored(level)] for level in ("section", "document")])
     long = spans[spans > SUMMARY]
     written = float(SUMMARY * len(long))
-    none, plain = (0.0, 0.0), (answer, 0.0)
+    none, reading = (0.0, 0.0), (answer, 0.0)
     of_model = {"plan": 0.0, "search": asked["learned"]["search"]}
     found = [
-        Way("paragraphs alone", tokens, seconds["paragraphs"], none, asked["paragraphs"], plain),
-        Way("all levels, means", tokens, seconds["means"], none, asked["means"], plain),
-        Way("compressor, learned plans", tokens, seconds["compressor"], none, asked["learned"], plain),
-        Way("compressor, plans of a model", tokens, seconds["compressor"], none, of_model, (answer + read, wrote)),
+        Way("plain chunks", tokens, seconds["plain"], memory["plain"], none, asked["plain"], reading),
+        Way("all levels, means", tokens, seconds["means"], memory["means"], none, asked["means"], reading),
+        Way(
+            "compressor, learned plans",
+            tokens,
+            seconds["compressor"],
+            memory["learned"],
+            none,
+            asked["learned"],
+            reading,
+        ),
+        Way(
+            "compressor, plans of a model",
+            tokens,
+            seconds["compressor"],
+            memory["compressor"],
+            none,
+            of_model,
+            (answer + read, wrote),
+        ),
         Way(
             "summaries of a model, learned plans",
             tokens + written,
             seconds["means"],
+            memory["learned"],
             (float(long.sum()), written),
             asked["learned"],
-            plain,
+            reading,
         ),
     ]
     return found, {
@@ -153,6 +212,7 @@ def rows_of(found: Sequence[Way], price: tuple[float, float]) -> list[dict[str, 
             "way": way.name,
             "tokens encoded": round(way.encoded),
             **{f"{stage}, s": round(spent, 2) for stage, spent in way.seconds.items()},
+            **{f"{what}, MB": round(size / 1e6, 1) for what, size in way.memory.items()},
             "LLM tokens": round(sum(way.made)),
             "money": round(account.cost(*map(round, way.made)), 2),
             **{f"{stage} of a question, ms": round(1000 * spent, 2) for stage, spent in way.question.items()},
@@ -224,9 +284,10 @@ def main() -> None:
             "What levels and their plans cost",
             common | {"price of a million tokens in, out": options.llm_price} | tables,
             about=(
-                "The documents of the questions of mixed breadth, cut at four levels. Seconds are CPU time of all "
-                "threads. No LLM was called; the script counted the tokens that one would read and write. They are "
-                "those of a summary of 128 tokens for each section and article that is longer, of a plan with its "
+                "The documents of the questions of mixed breadth, at five levels or in plain chunks of 110 words. "
+                "Seconds are CPU time of all threads. Memory is that of a process for one query at a time, above that "
+                "of its imports. No LLM was called; the script counted the tokens that one would read and write. They "
+                "are those of a summary of 128 tokens for each section and article that is longer, of a plan with its "
                 "prompt, and of an answer that is written from 500 words."
             ),
             packages=("faiss-cpu", "PyStemmer"),

@@ -1,13 +1,15 @@
 """Fixed levels, all levels, planners and the oracle on questions of mixed breadth about articles new to planners.
 
-Every way searches one index of sentences, paragraphs, sections and documents. It returns its hits in order until the
-budget of words is spent, and cuts the last hit off. The measure is the character F1 of that text against the text that
-answers the question.
+Every way but one searches one index of sentences, plain chunks, paragraphs, sections and documents. It returns its hits
+in order until the budget of words is spent, and cuts the last hit off. The measure is the character F1 of that text
+against the text that answers the question. "Plain chunks" searches an index of plain chunks alone.
 
 A plan is right if its range of levels scores as much as the best of all ranges. That share leaves out questions that no
 range finds. The oracle takes the best range of each question. `breadth known` takes the range that is best for the
 question's breadth on the training questions. `bag of words` guesses that breadth by naive Bayes over the words of the
 training questions, in full or stripped.
+
+The same ways are compared on ordinary questions, of SQuAD and of Chroma's evaluation (:mod:`.plain_questions`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 import pychunk
+from pychunk.evaluation import hierarchies
 from pychunk.evaluation.measures import intervals
 from pychunk.index import Ranking
 from pychunk.index.planners import planner
@@ -38,7 +41,8 @@ from pychunk.training.breadth import BUDGETS, LEVELS, Questions
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
 from bench.inputs import add_data
-from bench.levels import plan_choices
+from bench.levels import plain_questions, plan_choices
+from bench.levels.plain_questions import RANGES, compared, told_of
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -50,7 +54,6 @@ WHAT = {
     "document": "an article (Wikipedia, SQuAD)",
 }
 VERSIONS = {"text": "as asked", "stripped": "stripped"}
-RANGES = breadth.ranges()
 KINDS = ("narrow", "middle", "broad")
 WORDS = 500
 MIDDLE = BUDGETS.index(WORDS)
@@ -138,8 +141,25 @@ def across(index: pychunk.Index, data: Questions, queries: Sequence[str], measur
     return found
 
 
-def told_of(pair: Sequence[str]) -> str:
-    return pair[0] if pair[0] == pair[1] else f"{pair[0]} to {pair[1]}"
+def plain_f1(data: Questions, queries: Sequence[str], measure: breadth.Measure, threads: int | None) -> F64:
+    """Return float64[questions, budgets] of an index that has plain chunks alone."""
+    ids, placement = [str(row) for row in range(len(data.documents))], pychunk.Placement(threads=threads)
+    cut: dict[str, Any] = hierarchies.CHUNKS
+    chunks = pychunk.segment(data.documents, **cut, vectors="sentence", ids=ids, placement=placement)
+    found = np.zeros((len(queries), len(BUDGETS)))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pychunk.Index.create(Path(folder) / "plain", bm25=pychunk.index.Bm25(stemmer="english")) as index,
+    ):
+        index.add(chunks)
+        index.save()
+        places = [np.asarray(index.table[name], np.int64) for name in ("document_index", "start", "end")]
+        for first in range(0, len(queries), BATCH):
+            rows, _ = index.rank(list(queries[first : first + BATCH]), breadth_levels.HITS)
+            for number, own in enumerate(rows, first):
+                spans = [each[own[own >= 0]] for each in places]
+                found[number] = [measure.f1(data.questions[number], *spans, words) for words in BUDGETS]
+    return found
 
 
 def rows_of(f1: F64, ways: dict[str, I64], kinds: Sequence[str], others: dict[str, F64]) -> list[dict[str, Any]]:
@@ -157,19 +177,6 @@ def rows_of(f1: F64, ways: dict[str, I64], kinds: Sequence[str], others: dict[st
         row |= {kind: float(own[group == kind, MIDDLE].mean()) for kind in KINDS}
         row["right"] = right(f1, own)
         rows.append(row)
-    return rows
-
-
-def narrow_rows(f1: F64, ways: dict[str, I64], data: Questions) -> list[dict[str, Any]]:
-    """Return rows for the questions of SQuAD and of Chroma's evaluation alone."""
-    own = np.array([question.kind in ("sentence", "passages") for question in data.questions])
-    fixed = {name: choice for name, choice in ways.items() if name in map(told_of, RANGES)}
-    best = max(fixed, key=lambda name: float(chosen(f1, fixed[name])[own, MIDDLE].mean()))
-    rows = []
-    for name in ("learned", "rules", best):
-        minus = intervals.paired(chosen(f1, ways[name])[own, MIDDLE], chosen(f1, fixed[best])[own, MIDDLE])
-        value = intervals.interval(chosen(f1, ways[name])[own, MIDDLE])
-        rows.append({"levels": name, "F1 within 500": value._asdict(), "minus the best fixed levels": minus._asdict()})
     return rows
 
 
@@ -199,22 +206,26 @@ class Searched(NamedTuple):
     first_pass: float
     calibrated: F64
     dense: F64
+    plain: F64
     sizes: list[dict[str, Any]]
 
 
-def searched(index: pychunk.Index, data: Questions, version: str, measure: breadth.Measure) -> Searched:
+def searched(
+    index: pychunk.Index, data: Questions, version: str, measure: breadth.Measure, threads: int | None
+) -> Searched:
     queries = [getattr(question, version) for question in data.questions]
-    f1 = breadth_levels.f1_of_ranges(index, data, queries, measure=measure)
+    f1 = breadth_levels.scores_of_ranges(index, data, queries, measure=measure).f1
     begin = time.process_time()
     told = index.plan_metadata(queries)
     first_pass = (time.process_time() - begin) * 1000 / len(queries)
     calibrated = across(index, data, queries, measure)
-    dense = breadth_levels.f1_of_ranges(index, data, queries, measure=measure, mode="dense")
+    dense = breadth_levels.scores_of_ranges(index, data, queries, measure=measure, mode="dense").f1
+    plain = plain_f1(data, queries, measure, threads)
     choice, _, _ = planned(ModelPlanner(), queries, told)
     own_kinds = [WHAT[question.kind] for question in data.questions]
     sizes = plan_choices.chosen(index, own_kinds, queries, [RANGES[row] for row in choice[:, MIDDLE]])
     print(f"searched, {VERSIONS[version]}", flush=True)
-    return Searched(queries, f1, told, first_pass, calibrated, dense, sizes)
+    return Searched(queries, f1, told, first_pass, calibrated, dense, plain, sizes)
 
 
 def ways_of(found: Searched, name: str, kinds: Sequence[str], guessed: Sequence[str]) -> tuple[dict[str, I64], list]:
@@ -241,15 +252,28 @@ def ways_of(found: Searched, name: str, kinds: Sequence[str], guessed: Sequence[
     return ways, costs
 
 
-def show(rows: list[dict[str, Any]], alone: list[dict[str, Any]]) -> None:
+def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         cells = "  ".join(shown(row[f"F1 within {words}"]) for words in BUDGETS)
         minus = shown(row["learned minus this, within 500"], "+")
         parts = " ".join(f"{kind} {row[kind]:.3f}" for kind in KINDS)
         print(f"  {row['levels']:38} {cells}  learned minus this {minus}  {parts}  right {row['right']:.3f}")
-    for row in alone:
-        cells = f"{shown(row['F1 within 500'])}  minus best fixed {shown(row['minus the best fixed levels'], '+')}"
-        print(f"  alone: {row['levels']:31} {cells}")
+
+
+def summary(found: Searched, ways: dict[str, I64]) -> list[dict[str, Any]]:
+    """Return the rows of :func:`.plain_questions.compared` within 500 words."""
+    f1 = {name: chosen(found.f1, choice)[:, MIDDLE] for name, choice in ways.items()}
+    fixed = max(map(told_of, RANGES), key=lambda name: float(f1[name].mean()))
+    named = {"plain chunks": found.plain[:, MIDDLE], f"best fixed levels ({fixed})": f1[fixed]}
+    named |= {"all levels": f1[told_of((LEVELS[0], LEVELS[-1]))]}
+    return compared(named | {name: f1[name] for name in ("bag of words", "learned", "oracle")})
+
+
+def tell(title: str, rows: list[dict[str, Any]]) -> None:
+    print(f"\n{title}")
+    for row in rows:
+        minus = [f"{name} {shown(row[name], '+')}" for name in ("learned minus this", "this minus plain chunks")]
+        print(f"  {row['levels']:38} {shown(row['mean'])}  {'  '.join(minus)}")
 
 
 def main() -> None:
@@ -258,37 +282,45 @@ def main() -> None:
     data = breadth.load(options.data, options.split, options.questions)
     training = breadth.load(options.data, "train")
     kinds = [question.breadth for question in data.questions]
+    bags = {
+        version: Bag(
+            [getattr(each, version) for each in training.questions], [each.breadth for each in training.questions]
+        )
+        for version in VERSIONS
+    }
     print(f"{len(kinds):,} questions about {len(data.documents):,} documents")
     measure = breadth.Measure(data.documents)
     with tempfile.TemporaryDirectory() as folder:
         index = breadth_levels.index_of(data, Path(folder) / "index", threads=options.threads)
         index.save()  # this creates the scales of the levels
-        every = {version: searched(index, data, version, measure) for version in VERSIONS}
+        every = {version: searched(index, data, version, measure, options.threads) for version in VERSIONS}
         nodes = len(index)
         index.close(discard=True)
     tables: dict[str, Any] = {}
     planners = []
+    best = {kind: (pair[0], pair[1]) for kind, pair in model().facts["best_of_breadth"].items()}
+    for title, (own, named) in plain_questions.sets(options.data).items():
+        tables[f"{title}: {named}"] = plain_questions.rows_of(plain_questions.asked(own, named), bags["text"], best)
     for version, name in VERSIONS.items():
         found = every[version]
-        bag = Bag(
-            [getattr(each, version) for each in training.questions], [each.breadth for each in training.questions]
-        )
-        guessed = [bag(query) for query in found.queries]
+        guessed = [bags[version](query) for query in found.queries]
         ways, costs = ways_of(found, name, kinds, guessed)
         planners += costs
         share = float(np.mean([one == other for one, other in zip(guessed, kinds, strict=True)]))
-        rows = rows_of(found.f1, ways, kinds, {"all levels, fusion levels": found.calibrated})
-        alone = narrow_rows(found.f1, ways, data)
+        others = {"plain chunks": found.plain, "all levels, fusion levels": found.calibrated}
+        rows = rows_of(found.f1, ways, kinds, others)
+        tables[f"{len(kinds):,} questions of mixed breadth, {name}: F1 within 500"] = summary(found, ways)
         tables[f"Questions {name}"] = rows
-        tables[f"Questions of SQuAD and of Chroma's evaluation alone, {name}"] = alone
         tables[f"With BM25 and without, {name}"] = hybrid_rows({"hybrid": found.f1, "dense": found.dense}, ways)
         tables[f"Levels that the learned planner chose, {name}"] = found.sizes
         print(f"\n{name}; the bag of words guesses {share:.3f} of the breadths")
         tables[f"breadths that the bag of words guesses, {name}"] = round(share, 4)
-        show(rows, alone)
+        show(rows)
     tables["Planners"] = planners
     for name, value in tables.items():
-        if isinstance(value, list) and not name.startswith("Questions as"):
+        if isinstance(value, list) and "this minus plain chunks" in value[0]:
+            tell(name, value)
+        elif isinstance(value, list) and not name.startswith("Questions "):
             print(f"\n{name}", *value, sep="\n  ")
     if options.save:
         record.save(

@@ -33,7 +33,7 @@ from pychunk.evaluation.measures import intervals
 from pychunk.levels.hierarchy_builder import hierarchy_by
 from pychunk.levels.similarity_trees import agglomerated
 from pychunk.training import breadth
-from pychunk.training.breadth import BUDGETS, LEVELS
+from pychunk.training.breadth import BUDGETS
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
@@ -45,6 +45,8 @@ I64 = npt.NDArray[np.int64]
 WORDS = 500
 MIDDLE = BUDGETS.index(WORDS)
 KINDS = ("narrow", "middle", "broad")
+#: The levels of structure.
+LEVELS = ("sentence", "paragraph", "section", "document")
 #: The tokens of the windows that are the trees' leaves.
 LEAF = 128
 #: RAPTOR's dimensions of the mixture, and the least probability with which a node belongs to a cluster.

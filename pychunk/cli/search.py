@@ -70,9 +70,9 @@ def search(
     plan: Annotated[
         str | None,
         typer.Option(
-            metavar="learned|rules|fixed|llm",
-            help="Planner that chooses the levels for each query in an index of levels; the output names the levels "
-            "and the reason.",
+            metavar="learned|rules|fixed|llm|DIR",
+            help="Planner that chooses the levels for each query in an index of levels, or the folder of one that "
+            "pychunk train made; the output names the levels and the reason.",
         ),
     ] = None,
     expand: Annotated[

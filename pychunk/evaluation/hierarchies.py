@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ I64 = npt.NDArray[np.int64]
 
 #: The name of this system in reports, next to those of methods.
 NAME = "hierarchy"
-LEVELS = "sentence+paragraph+section+document"
+LEVELS = "sentence+group+paragraph+section+document"
+#: The options of :class:`pychunk.Segmenter` that make the plain chunks of the level ``group``: at most 110 words each.
+CHUNKS: dict[str, Any] = {"method": "recursive", "size": 110}
 #: The number of hits whose levels are counted.
 BEST = 5
 
@@ -50,11 +53,11 @@ def by_levels(
     """Build all nodes of the documents at some levels.
 
     Args:
-        options: ``levels`` lists the levels from fine to coarse, joined by ``+``. ``pooling`` is the argument of
-            :func:`pychunk.segment_levels`. ``plan`` is a planner's name, the level to search, or the finest and the
-            coarsest level joined by ``+``; without it, all levels are searched. ``fusion`` is the argument of
-            :class:`pychunk.index.Ranking`. All other options, also ``method``, are arguments of
-            :class:`pychunk.Segmenter`.
+        options: ``levels`` lists the levels from fine to coarse, joined by ``+``. ``method`` makes the chunks of the
+            level ``group``; its default is :data:`CHUNKS`. ``pooling`` is the argument of
+            :func:`pychunk.segment_levels`. ``plan`` is a planner's name or folder, the level to search, or the finest
+            and the coarsest level joined by ``+``; without it, all levels are searched. ``fusion`` is the argument of
+            :class:`pychunk.index.Ranking`. All other options are arguments of :class:`pychunk.Segmenter`.
         data: The dataset.
         encoder: The encoder of the evaluation.
         name: The name of the row; default: ``hierarchy``.
@@ -71,6 +74,8 @@ def by_levels(
     if encoder.index["encoder"] is None:
         raise ValueError(f"{NAME} needs an encoder given by its name or folder; got {encoder.name}")
     own = dict(options)
+    if "method" not in own:
+        own = CHUNKS | own
     names = tuple(str(own.pop("levels", LEVELS)).split("+"))
     plan, pooling = own.pop("plan", None), str(own.pop("pooling", "tokens"))
     levelled = LevelSetup(names, _plan(plan, names, llm), str(own.pop("fusion", "score")))
@@ -98,13 +103,13 @@ def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
         from ..index.planners.llm_planner import LLMPlanner
 
         return LLMPlanner(llm)
-    if plan in planner.PLANNERS:
+    if plan in planner.PLANNERS or Path(str(plan)).is_dir():
         return planner.load(plan)
     pair = str(plan).split("+")
     if len(pair) > 2 or not set(pair) <= set(names) or names.index(pair[0]) > names.index(pair[-1]):
         raise ValueError(
-            f"plan must be one of {', '.join(planner.PLANNERS)}, or one or two of the levels {', '.join(names)}, the "
-            f"finer first, with + between them; got {plan!r}"
+            f"plan must be one of {', '.join(planner.PLANNERS)}, the folder of a planner, or one or two of the levels "
+            f"{', '.join(names)}, the finer first, with + between them; got {plan!r}"
         )
     return pair[0], pair[-1]
 

@@ -825,6 +825,7 @@ class Index:
         max_words: int | None = None,
         look: bool = True,
         hits: int = 5,
+        headings: bool = False,
     ) -> list[planner.Metadata]:
         """Return the facts about each query that planners use.
 
@@ -835,6 +836,7 @@ class Index:
             hits: The number of hits that the later search with ``fusion="levels"`` will request. The first pass
                 computes as many of the best sentences by cosine as that search needs, so that it need not compute them
                 again.
+            headings: Whether to read the first lines of the sections of the first hits.
         """
         terms = self._contents.layout.analyzer is not None
         ranking = RankingOptions("dense" if not terms else "hybrid" if self._encoder is not None else "sparse")
@@ -847,7 +849,14 @@ class Index:
         encoder = str(self._store.manifest["encoder"]["fingerprint"])
         told = ranking if look else None
         return planner.metadata_of(
-            searcher, probes, words=max_words, encoder=encoder, ranking=told, hits=hits, threads=self._threads
+            searcher,
+            probes,
+            words=max_words,
+            encoder=encoder,
+            ranking=told,
+            hits=hits,
+            headings=headings,
+            threads=self._threads,
         )
 
     @with_replacements(OF_RANK)

@@ -79,8 +79,9 @@ class Ranking:
         levels: The level to search in an index of levels, or a pair of the finest and the coarsest level, such as
             ``("paragraph", "section")``. Of nested hits, the search returns only the best.
         planner: The planner that chooses the levels for each query: ``"learned"``, ``"rules"``, ``"llm"``, ``"fixed"``,
-            a function ``(query, metadata) -> (finest level, coarsest level)``, or the result of
-            :meth:`pychunk.Index.plan`. ``hit.scores["plan"]`` has the choice and its reason.
+            the folder of a planner that ``pychunk train`` made, a function ``(query, metadata) -> (finest level,
+            coarsest level)``, or the result of :meth:`pychunk.Index.plan`. ``hit.scores["plan"]`` has the choice and
+            its reason.
         min_score: The least score of returned hits; after a reranking, the least score by the reranker. With fusion
             ``"score"`` and without ``document_weight``, scores by cosine or BM25 are at most 1, and hybrid scores at
             most 1 + ``bm25_weight``.

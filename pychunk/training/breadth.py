@@ -36,8 +36,9 @@ Rows = list[tuple[str, int, int, int]]
 BUDGETS = (150, 500, 1500)
 #: The breadth of each kind of question.
 BREADTH = {"sentence": "narrow", "passages": "middle", "section": "middle", "document": "broad"}
-#: The levels at which the documents are searched.
-LEVELS = ("sentence", "paragraph", "section", "document")
+#: The levels at which the documents are searched. ``group`` has plain chunks
+#: (:data:`pychunk.evaluation.hierarchies.CHUNKS`).
+LEVELS = ("sentence", "group", "paragraph", "section", "document")
 #: The shares of articles for validation and for the test. Nothing is learned from them.
 VALIDATION, TEST = 0.1, 0.3
 #: The fewest words of a document that answers a broad question, and the fewest content words of that question. The
@@ -120,6 +121,7 @@ def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Quest
     """Load at most ``count`` questions about the articles of a part, equally many of each breadth; 0 loads all.
 
     The function reads ``wiki/articles.parquet``, and ``squad/dev-v2.0.json`` and ``chunking_evaluation`` if they exist.
+    Chroma's questions in ``chunking_evaluation`` are too few to divide, so nothing is learned from them.
 
     Raises:
         FileNotFoundError: There are no articles.
@@ -136,7 +138,7 @@ def load(folder: str | Path, part: Part, count: int = 0, seed: int = 0) -> Quest
     squad, references = where / "squad" / "dev-v2.0.json", where / "chunking_evaluation"
     if squad.is_file():
         articles += of_squad(datasets.squad(squad), part)
-    if references.is_dir():
+    if references.is_dir() and part != "train":
         articles += of_references(datasets.chunking_evaluation(references), part)
     known = {_plain(each.name) for each in articles}
     rows = pq.read_table(file, columns=["title", "text"]).to_pylist()
@@ -267,6 +269,72 @@ def mixed(articles: Sequence[_Article], count: int = 0, seed: int = 0) -> Questi
     )
 
 
+def about(data: Questions, rows: Sequence[int]) -> Questions:
+    """Return some of the documents, by increasing number, and the questions about them."""
+    place = {row: number for number, row in enumerate(rows)}
+    blocks = data.blocks
+    own = [np.arange(blocks.offsets[row], blocks.offsets[row + 1]) for row in rows]
+    kept = np.concatenate(own)
+    offsets = np.cumsum([0, *map(len, own)])
+    return Questions(
+        [data.names[row] for row in rows],
+        [data.documents[row] for row in rows],
+        Blocks(offsets, blocks.kind[kept], blocks.level[kept], blocks.start[kept], blocks.end[kept]),
+        [replace(each, document=place[each.document]) for each in data.questions if each.document in place],
+    )
+
+
+def joined(data: Questions, count: int) -> Questions:
+    r"""Join neighbouring documents with blank lines between them, so that ``count`` long documents are left.
+
+    Example:
+        >>> asked = Question("?", "", "sentence", 1, ((0, 4),))
+        >>> blocks = Blocks.of([[], [("paragraph", 0, 0, 4)]])
+        >>> made = joined(Questions(["a", "b"], ["One.", "Two."], blocks, [asked]), 1)
+        >>> made.documents, made.blocks.start.tolist(), made.questions[0].document, made.questions[0].spans
+        (['One.\n\nTwo.'], [6], 0, ((6, 10),))
+    """
+    documents = len(data.documents)
+    count = min(count, documents)
+    of = np.arange(documents) * count // documents
+    begins = np.zeros(documents, np.int64)
+    for row in range(1, documents):
+        begins[row] = begins[row - 1] + len(data.documents[row - 1]) + 2 if of[row] == of[row - 1] else 0
+    blocks = data.blocks
+    counts = np.diff(blocks.offsets)
+    moved = np.repeat(begins, counts)
+    firsts = np.searchsorted(of, np.arange(count + 1))
+    return Questions(
+        [data.names[row] for row in firsts[:-1]],
+        ["\n\n".join(data.documents[a:b]) for a, b in pairwise(firsts)],
+        Blocks(blocks.offsets[firsts], blocks.kind, blocks.level, blocks.start + moved, blocks.end + moved),
+        [
+            replace(
+                each,
+                document=int(of[each.document]),
+                spans=tuple((a + int(begins[each.document]), b + int(begins[each.document])) for a, b in each.spans),
+            )
+            for each in data.questions
+        ],
+    )
+
+
+def collections(documents: int, most: int, seed: int = 0) -> list[I64]:
+    """Divide documents at random into collections of 1 to ``most``, and return the documents' numbers in each.
+
+    The logarithms of the sizes are drawn evenly, so there are about as many collections of 1 or 2 documents as of 32 to
+    64.
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(documents)
+    found = []
+    while len(order):
+        size = int(2 ** rng.uniform(0, np.log2(most + 1)))
+        found.append(np.sort(order[:size]))
+        order = order[size:]
+    return found
+
+
 def content_words(text: str) -> list[str]:
     """Return the words of a text that are neither question words nor function words, in lower case, each once.
 
@@ -388,11 +456,11 @@ class Measure:
         self.ends = [np.array([match.end() for match in re.finditer(r"\S+", text)], np.int64) for text in documents]
 
     def handed_over(
-        self, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int
+        self, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int, *, cut: bool = True
     ) -> list[tuple[int, int, int]]:
-        """Return the first spans of a ranking that together contain ``words`` words; the last span is cut there.
+        """Return the first spans of a ranking that together contain ``words`` words.
 
-        Spans that overlap an earlier one are skipped.
+        The last span is cut there, or left out without ``cut``. Spans that overlap an earlier one are skipped.
         """
         found: list[tuple[int, int, int]] = []
         taken: dict[int, list[Span]] = {}
@@ -402,13 +470,32 @@ class Measure:
             if any(begin < b and a < finish for a, b in own):
                 continue
             first, last = np.searchsorted(self.ends[row], [begin + 1, finish + 1]).tolist()
-            cut = finish if last - first <= left else int(self.ends[row][first + left - 1])
-            found.append((row, begin, cut))
+            if last - first > left and not cut:
+                break
+            end_here = finish if last - first <= left else int(self.ends[row][first + left - 1])
+            found.append((row, begin, end_here))
             own.append((begin, finish))
             left -= last - first
             if left <= 0:
                 break
         return found
+
+    def holds(
+        self, question: Question, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int
+    ) -> bool:
+        """Return whether one of the first spans that fit into ``words`` words as wholes contains a wanted span.
+
+        Example:
+            >>> asked = Question("?", "", "sentence", 0, ((0, 9),))
+            >>> measure = Measure(["One two. Three four."])
+            >>> [measure.holds(asked, [0, 0], [9, 0], [20, 8], words) for words in (3, 4)]
+            [False, False]
+            >>> [measure.holds(asked, [0, 0], [9, 0], [20, 9], words) for words in (3, 4)]
+            [False, True]
+        """
+        spans = self.handed_over(document, start, end, words, cut=False)
+        own = [(a, b) for row, a, b in spans if row == question.document]
+        return any(a <= c and d <= b for a, b in own for c, d in question.spans)
 
     def f1(
         self, question: Question, document: npt.ArrayLike, start: npt.ArrayLike, end: npt.ArrayLike, words: int

@@ -1,15 +1,16 @@
-"""Searches for questions of mixed breadth at every range of levels: an index of documents, F1 by range and budget."""
+"""Searches for questions of mixed breadth at every range of levels, and the scores by range and budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..api import segment_levels
+from ..evaluation.hierarchies import CHUNKS
 from ..index.index import Index
 from ..index.options import Bm25, Mode, Ranking
 from ..placement import Placement
@@ -24,6 +25,18 @@ HITS = 150
 _BATCH = 256
 
 
+class Scores(NamedTuple):
+    """The scores of q questions at each of r ranges of levels within each of b budgets.
+
+    Attributes:
+        f1: The character F1 of the returned text, float64[q, r, b].
+        held: Whether a span that fits as a whole contains an answer, bool[q, r, b]: :meth:`.breadth.Measure.holds`.
+    """
+
+    f1: F64
+    held: npt.NDArray[np.bool_]
+
+
 def index_of(data: Questions, folder: str | Path, levels: Sequence[str] = LEVELS, threads: int | None = None) -> Index:
     """Make an index of the documents at levels, with the settings of the other measurements on English text."""
     ids, placement = [str(row) for row in range(len(data.documents))], Placement(threads=threads)
@@ -34,22 +47,24 @@ def index_of(data: Questions, folder: str | Path, levels: Sequence[str] = LEVELS
         columns={"blocks": data.blocks},
         ids=ids,
         placement=placement,
+        **(CHUNKS if "group" in levels else {}),
     )
     made = Index.create(folder, vectors="chunk", bm25=Bm25(stemmer="english"), placement=placement)
     made.add(found.chunks())
     return made
 
 
-def f1_of_ranges(
+def scores_of_ranges(
     index: Index,
     data: Questions,
     queries: Sequence[str],
     *,
     levels: Sequence[str] = LEVELS,
+    budgets: Sequence[int] = BUDGETS,
     measure: Measure | None = None,
     mode: Mode = "hybrid",
-) -> F64:
-    """Return F1 of each question at each of :func:`ranges` within each budget, float64[questions, ranges, budgets].
+) -> Scores:
+    """Return the scores of each question at each of :func:`ranges` within each budget.
 
     Each level is searched only once. The hits at a range of levels are computed from the hits at its single levels.
     They are sorted by score, and a hit that is nested with a better one is left out. The result is the same as that of
@@ -60,12 +75,14 @@ def f1_of_ranges(
         data: The questions.
         queries: One version of each question.
         levels: The levels of the index.
+        budgets: The numbers of words that a search may return.
         measure: The measure of the documents; it is made if missing.
         mode: The mode as in :meth:`pychunk.Index.search`.
     """
     measure = measure or Measure(data.documents)
     pairs = ranges(levels)
-    found = np.zeros((len(queries), len(pairs), len(BUDGETS)))
+    found = np.zeros((len(queries), len(pairs), len(budgets)))
+    held = np.zeros(found.shape, np.bool_)
     places = [np.asarray(index.table[name], np.int64) for name in ("document_index", "start", "end")]
     for first in range(0, len(queries), _BATCH):
         asked = list(queries[first : first + _BATCH])
@@ -75,10 +92,12 @@ def f1_of_ranges(
                 own = levels[levels.index(low) : levels.index(high) + 1]
                 rows = _merged([(by_level[level][0][number], by_level[level][1][number]) for level in own])
                 spans = [each[rows] for each in places]
-                for budget, words in enumerate(BUDGETS):
+                for budget, words in enumerate(budgets):
                     document, start, end = spans
-                    found[first + number, place, budget] = measure.f1(question, document, start, end, words)
-    return found
+                    at = first + number, place, budget
+                    found[at] = measure.f1(question, document, start, end, words)
+                    held[at] = measure.holds(question, document, start, end, words)
+    return Scores(found, held)
 
 
 def _merged(lists: Sequence[tuple[I64, npt.NDArray[np.float32]]]) -> I64:

@@ -98,7 +98,10 @@ def test_a_planner_that_asks_a_model_has_its_price(encoder: Encoder) -> None:
 
 def test_what_is_no_hierarchy(encoder: Encoder) -> None:
     data = answered()
-    with pytest.raises(ValueError, match="plan must be one of fixed, rules, learned, llm, or one or two of the levels"):
+    with pytest.raises(
+        ValueError,
+        match="plan must be one of fixed, rules, learned, llm, the folder of a planner, or one or two of the levels",
+    ):
         hierarchies.by_levels({"levels": NAMED, "plan": "document+sentence"}, data, encoder)
     with pytest.raises(ValueError, match="unknown level 'chapter'"):
         hierarchies.by_levels({"levels": "sentence+chapter"}, data, encoder)

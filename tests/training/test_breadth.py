@@ -176,15 +176,47 @@ def test_every_range_of_levels_is_what_a_search_finds(tmp_path: Path) -> None:
     measure = Measure(data.documents)
     queries = [each.text for each in data.questions]
     with breadth_levels.index_of(data, tmp_path / "it.idx") as index:
-        found = breadth_levels.f1_of_ranges(index, data, queries)
+        found, held = breadth_levels.scores_of_ranges(index, data, queries)
         places = [np.asarray(index.table[name]) for name in ("document_index", "start", "end")]
         for number, pair in enumerate(breadth.ranges()):
             rows, _ = index.rank(queries, breadth_levels.HITS, ranking=Ranking(levels=pair))
             for question, own, scores in zip(data.questions, rows, found[:, number], strict=True):
                 spans = [each[own[own >= 0]] for each in places]
                 wanted = [measure.f1(question, *spans, words) for words in breadth.BUDGETS]
-                assert scores.tolist() == wanted
+                assert scores.tolist()[:2] == wanted[:2]  # the hits of the search hold fewer than 1,500 words
+            for row, (question, own) in enumerate(zip(data.questions, rows, strict=True)):
+                spans = [each[own[own >= 0]] for each in places]
+                wanted = [measure.holds(question, *spans, words) for words in breadth.BUDGETS]
+                assert held[row, number].tolist()[:2] == wanted[:2]
     assert found.max() > 0.8
+    assert held.any()
+    assert not held.all()
+
+
+def test_collections_of_documents() -> None:
+    texts = [f"Ada was an early writer of long programs.\nLife.\n{row} {BODY}\nWork.\n{BODY} {row}" for row in range(9)]
+    data = mixed(of_articles([f"Ada {row}" for row in range(9)], texts))
+    found = breadth.collections(len(data.documents), 4, seed=3)
+    assert sorted(row for own in found for row in own.tolist()) == list(range(len(data.documents)))
+    assert all(1 <= len(own) <= 4 for own in found)
+    asked = 0
+    for rows in found:
+        own = breadth.about(data, rows.tolist())
+        assert own.documents == [data.documents[row] for row in rows]
+        asked += len(own.questions)
+        long = breadth.joined(own, 2)
+        assert len(long.documents) == min(2, len(rows))
+        assert "\n\n".join(long.documents) == "\n\n".join(own.documents)
+        assert long.blocks.offsets[-1] == own.blocks.offsets[-1]
+        for one, other in ((own, long),):
+            for before, after in zip(one.questions, other.questions, strict=True):
+                wanted = [one.documents[before.document][a:b] for a, b in before.spans]
+                assert [other.documents[after.document][a:b] for a, b in after.spans] == wanted
+        texts_of = [[each.documents[row][a:b] for row in range(len(each.documents))
+                     for a, b in zip(each.blocks.rows(row, row + 1).start, each.blocks.rows(row, row + 1).end)]
+                    for each in (own, long)]  # fmt: skip
+        assert texts_of[0] == texts_of[1]
+    assert asked == len(data.questions)
 
 
 @pytest.mark.slow

@@ -134,6 +134,23 @@ class Nodes:
         begin, finish = self.region(int(rows[at]))
         return (begin, finish) if finish >= end else (first, end)
 
+    def number_at(self, level: str, rows: I64) -> I64:
+        """Return the number of the node of a level that contains each row, int64[len(rows)].
+
+        Nodes are numbered in the order of documents and characters. A row that no node of the level contains has the
+        number of the last node before it, or -1.
+        """
+        _, keys = self._in_order_at(self.names.index(level))
+        return np.asarray(np.searchsorted(keys, self._key[rows], "right") - 1, np.int64)
+
+    def rows_at(self, level: str, rows: I64) -> I64:
+        """Return the row of the node of a level that contains each row, or -1 if there is none."""
+        nodes, _ = self._in_order_at(self.names.index(level))
+        found = self.number_at(level, rows)
+        own = nodes[np.maximum(found, 0)] if len(nodes) else np.full(len(rows), -1, np.int64)
+        holds = (found >= 0) & (self.document[own] == self.document[rows]) & (self.end[own] >= self.end[rows])
+        return np.where(holds, own, -1)
+
     def inside(self, row: int, region: tuple[int, int], names: Sequence[str] = ()) -> I64:
         """Return the nodes of a row's level (see :meth:`beside`) in a region that contains it, in reading order."""
         place = self._coarsest(row, names)

@@ -17,6 +17,8 @@ from .planner import Metadata, unreadable
 from .planner_features import features
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     F32 = npt.NDArray[np.float32]
@@ -30,14 +32,16 @@ class PlanModel:
     """A network of one hidden layer that predicts the value of each range of levels.
 
     A range is a pair of the finest and the coarsest level. From the features of :mod:`.planner_features`, the network
-    predicts the expected character F1 of each range within each word budget, and the part of this F1 that comes from
-    the case that the question is narrow.
+    predicts two numbers for each range and each word budget: the character F1 of the text that a search returns, and
+    the chance that the question is narrow and the text contains its answer.
 
-    A narrow question has at best a tenth of the F1 of other questions, because its answer is short. By expected F1
-    alone, broad questions would outweigh it, and queries that may be narrow would be treated as broad. The value of a
-    range is therefore its expected F1 plus ``caution - 1`` times the narrow part of it. ``caution`` is the least value
-    with which the questions of SQuAD and Chroma, about articles outside the training data, lose next to nothing
-    compared with their best fixed range (:mod:`pychunk.training.planner`).
+    A narrow question has at best a tenth of the F1 of other questions, because its answer is short. By F1 alone, a
+    query that may be narrow would be treated as broad. The value of a range is therefore its F1 plus ``caution`` times
+    that chance.
+
+    Plain chunks are the floor: another range is chosen only if its value exceeds that of plain chunks by more than
+    ``margin``. :mod:`pychunk.training.planner` determines ``caution`` and ``margin`` with questions about articles that
+    the network did not see.
 
     Args:
         path: The folder with ``planner.json`` and the weights that it names. The default is the model that pychunk
@@ -53,24 +57,38 @@ class PlanModel:
             f"train it again with pychunk train planner --out {self.path}, or install pychunk again if it came with it"
         )
         self.facts, stored = read_weights(
-            self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution")
+            self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution", "plain", "margin")
         )
         self.parts: dict[str, F32] = {name: value.astype(np.float32) for name, value in stored.items()}
         self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
         self.budgets = [int(words) for words in self.facts["budgets"]]
         self.caution = float(self.facts["caution"])
+        low, high = self.facts["plain"]
+        self.plain = (str(low), str(high))
+        self.margin = float(self.facts["margin"])
 
     def expected(self, seen: F32) -> F32:
-        """Return the expected F1 and its narrow part, float32[2, ranges, budgets], for the features float32[inputs]."""
+        """Return the expected F1 and chance of each range, float32[2, ranges, budgets].
+
+        Args:
+            seen: The features, float32[inputs].
+        """
         own = np.clip((seen - self.parts["mean"]) / self.parts["scale"], -5, 5).astype(np.float32)
         hidden = np.maximum(own @ self.parts["hidden"] + self.parts["hidden_bias"], 0)
         out: F32 = hidden @ self.parts["out"] + self.parts["out_bias"]
         return out.reshape(2, len(self.ranges), len(self.budgets))
 
-    def worth(self, expected: F32) -> F32:
-        """Return the values by which a range is chosen, float32[ranges, budgets], from those of :meth:`expected`."""
-        found: F32 = expected[0] + np.float32(self.caution - 1) * expected[1]
-        return found
+    def choice(self, expected: F32, known: Sequence[int]) -> int:
+        """Return the range to search, as a position in :attr:`ranges`.
+
+        Args:
+            expected: The numbers of :meth:`expected` for one budget, float32[2, ranges].
+            known: The ranges whose levels the index has.
+        """
+        value = expected[0] + np.float32(self.caution) * expected[1]
+        best = known[int(np.argmax(value[list(known)]))]
+        plain = self.ranges.index(self.plain)
+        return plain if plain in known and value[best] - value[plain] <= self.margin else best
 
 
 def model(path: str | Path = static_encoder.SHIPPED) -> PlanModel:
@@ -79,7 +97,9 @@ def model(path: str | Path = static_encoder.SHIPPED) -> PlanModel:
 
 
 class ModelPlanner:
-    """The planner that chooses the range of levels with the highest value within the word budget.
+    """The planner that leaves plain chunks only for levels that promise more within the word budget.
+
+    Plain chunks are the level ``group``. An index without it is searched at the levels with the highest value.
 
     It is made for English and for the vectors of one encoder. For an index with another encoder it raises an error, so
     that the planner ``"fixed"`` chooses the levels instead.
@@ -117,7 +137,7 @@ class ModelPlanner:
         words = metadata.words or WORDS
         budget = int(np.argmin([abs(np.log(words / each)) for each in self.model.budgets]))
         expected = self.model.expected(features(query, metadata))
-        best = known[int(np.argmax(self.model.worth(expected)[known, budget]))]
+        best = self.model.choice(expected[:, :, budget], known)
         low, high = self.model.ranges[best]
         assert metadata.fine is not None
         spread = len(np.unique(metadata.fine.document))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -48,6 +49,13 @@ PLANNERS = {
     "learned": ("pychunk.index.planners.model_planner", "ModelPlanner"),
     "llm": ("pychunk.index.planners.llm_planner", "LLMPlanner"),
 }
+#: The planners in a folder that ``pychunk train`` wrote, by the file with the facts about the model.
+TRAINED = {
+    "planner.json": ("pychunk.index.planners.model_planner", "ModelPlanner"),
+    "stitch.json": ("pychunk.training.stitch.planner", "StitchPlanner"),
+}
+#: The most first lines of sections that a planner gets, the hits that are examined for them, and the longest line.
+MOST_HEADINGS, HEADED_HITS, LONGEST_HEADING = 3, 8, 80
 #: The range of levels, from the finest to the coarsest, with the best results if all queries use the same range, and
 #: hits of 500 words are returned (bench/levels/mixed_breadth.py).
 BEST_FIXED = ("paragraph", "document")
@@ -62,6 +70,8 @@ class FirstPass:
             highest score that the query allows, float32[n] each. ``sparse`` is zeros if the index has no terms, and
             ``dense`` if the pass uses no vectors.
         document, start, end: A number for each hit's document, and the hit's span in characters, int64[n] each.
+        inside: The number of the node that contains each hit, for each level of the index from fine to coarse,
+            int64[levels, n].
     """
 
     score: F32
@@ -70,6 +80,7 @@ class FirstPass:
     document: I64
     start: I64
     end: I64
+    inside: I64 = field(default_factory=lambda: np.empty((0, 0), np.int64))
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,8 @@ class Metadata:
         vector: The query's vector, float32[dim]. None without a first pass or without an encoder.
         encoder: The fingerprint of the index's encoder.
         terms: Statistics of the query's terms. None without a first pass, or if the index has no terms.
+        headings: The first lines of the sections of the first hits, each once. They are read from the index only for
+            planners with an attribute ``headings = True``.
     """
 
     levels: tuple[str, ...]
@@ -95,6 +108,7 @@ class Metadata:
     vector: F32 | None = None
     encoder: str = ""
     terms: Terms | None = None
+    headings: tuple[str, ...] = ()
 
 
 class Plan(NamedTuple):
@@ -146,23 +160,28 @@ class FixedLevels:
 
 
 def load(plan: Any) -> Planner:
-    """Return the planner of a name, or ``plan`` itself if it is a function.
+    """Return the planner of a name or of a folder, or ``plan`` itself if it is a function.
 
     Raises:
-        ValueError: The name is unknown.
-        TypeError: ``plan`` is neither a name nor callable.
+        ValueError: The name is unknown, or the folder has no planner.
+        TypeError: ``plan`` is neither a name or folder nor callable.
     """
-    if isinstance(plan, str):
-        if plan not in PLANNERS:
-            raise ValueError(
-                f"planner must be one of {', '.join(map(repr, PLANNERS))}, or a function; got {plan!r:.80}"
-            )
+    if isinstance(plan, str) and plan in PLANNERS:
         made: Planner = by_name(*PLANNERS[plan])()
         return made
+    if isinstance(plan, (str, Path)):
+        for facts, place in TRAINED.items():
+            if (Path(plan) / facts).is_file():
+                made = by_name(*place)(Path(plan))
+                return made
+        raise ValueError(
+            f"planner must be one of {', '.join(map(repr, PLANNERS))}, the folder of a planner that pychunk train "
+            f"planner or pychunk train stitch wrote, or a function; got {str(plan)!r:.80}"
+        )
     if not callable(plan):
         raise TypeError(
-            f"planner must be one of {', '.join(map(repr, PLANNERS))}, or a function (query, metadata) -> (finest "
-            f"level, coarsest level); got {plan!r:.80}"
+            f"planner must be one of {', '.join(map(repr, PLANNERS))}, a folder, or a function (query, metadata) -> "
+            f"(finest level, coarsest level); got {plan!r:.80}"
         )
     found: Planner = plan
     return found
@@ -225,6 +244,7 @@ def metadata_of(
     encoder: str = "",
     ranking: RankingOptions | None = None,
     hits: int = 5,
+    headings: bool = False,
     threads: int | None = None,
 ) -> list[Metadata]:
     """Return the information that planners receive for each query.
@@ -237,6 +257,7 @@ def metadata_of(
         ranking: The ranking of the first pass. None: without a first pass.
         hits: The number of hits that the later search across levels will request. The first pass already finds as many
             best sentences as that search needs.
+        headings: Whether to read the first lines of the sections of the first hits.
         threads: The number of threads. None: the default number.
 
     Raises:
@@ -256,10 +277,27 @@ def metadata_of(
     searcher.look_ahead(probes, level_ranking.sentences_for(hits), threads, coarse_rows)
     fine, fine_rows = _passes(searcher, probes, ranking, names[0], threads)
     terms = terms_of(searcher, [list(own[0].terms or ()) for own in probes], fine_rows, coarse_rows)
+    lines = [first_lines(searcher, rows) if headings else () for rows in fine_rows]
     return [
-        Metadata(names, nodes, words, one, other, own[0].vector, encoder, held)
-        for own, one, other, held in zip(probes, fine, coarse, terms, strict=True)
+        Metadata(names, nodes, words, one, other, own[0].vector, encoder, held, head)
+        for own, one, other, held, head in zip(probes, fine, coarse, terms, lines, strict=True)
     ]
+
+
+def first_lines(searcher: Searcher, rows: I64) -> tuple[str, ...]:
+    """Return the first lines of the sections that contain the first hits, each once.
+
+    Without the level ``section``, it is the level ``page`` or else the coarsest level. A line is cut after
+    :data:`LONGEST_HEADING` characters.
+    """
+    level = next((name for name in ("section", "page") if name in searcher.levels), list(searcher.levels)[-1])
+    found: dict[str, None] = {}
+    for row in searcher.nodes.rows_at(level, rows[:HEADED_HITS]).tolist():
+        if row >= 0 and len(found) < MOST_HEADINGS:
+            (passage,) = searcher.passages([row])
+            line = next((line for line in passage.text.split("\n") if line.strip()), "")
+            found.setdefault(" ".join(line.split())[:LONGEST_HEADING])
+    return tuple(found)
 
 
 def _passes(
@@ -273,7 +311,9 @@ def _passes(
         parts = dict(zip(names, ranked.parts, strict=True))
         none = np.zeros(len(ranked.chunks), np.float32)
         dense, sparse = parts.get("chunk", parts.get("dense", none)), parts.get("sparse", none)
-        found.append(FirstPass(ranked.scores, dense, sparse, *searcher.places(ranked.chunks)))
+        places = searcher.places(ranked.chunks)
+        inside = np.stack([searcher.nodes.number_at(each, ranked.chunks) for each in searcher.levels])
+        found.append(FirstPass(ranked.scores, dense, sparse, *places, inside))
         rows.append(ranked.chunks)
     return found, rows
 
@@ -303,7 +343,8 @@ def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]
     """
     planner = load(plan)
     texts = argument_checks.texts(queries)
-    metadata = index.plan_metadata(texts, look=looks(planner), **told)
+    headings = bool(getattr(planner, "headings", False))
+    metadata = index.plan_metadata(texts, look=looks(planner), headings=headings, **told)
     ask = TimedPlanner(planner)
     return [decide(planner, text, each, ask) for text, each in zip(texts, metadata, strict=True)]
 

@@ -39,6 +39,10 @@ FORMS = (
 _COMPILED = tuple(map(re.compile, FORMS))
 #: For each of these numbers of best hits, the shares of documents among these hits are features.
 _TOP = (4, 8, 32)
+#: The levels over whose nodes the spread of fine hits is a feature.
+_SPREAD_OVER = ("group", "paragraph")
+#: The best hits by vectors and by BM25 that are compared.
+_BEST_BY_BOTH = 4
 #: Two hits whose beginnings are fewer characters apart than this are in the same paragraph in most texts.
 _NEAR = 500
 
@@ -47,8 +51,9 @@ def features(query: str, metadata: Metadata) -> F32:
     """Return the features of a query, float32[inputs].
 
     They are its form and length, the result of the first pass, how rare its terms are, and which of its terms the best
-    sentences and documents have. They do not include the lengths of documents, their numbers of sections, or which
-    documents were found, because such numbers distinguish collections, not questions.
+    sentences and documents have. Further features say whether vectors and BM25 agree on the hits, and over how many
+    documents, paragraphs and chunks these spread. They do not include the lengths of documents, their numbers of
+    sections, or which documents were found, because such numbers distinguish collections, not questions.
 
     Raises:
         ValueError: The metadata has no first pass.
@@ -57,8 +62,10 @@ def features(query: str, metadata: Metadata) -> F32:
         raise ValueError(
             "a learned planner needs the results of the first pass: call Index.plan_metadata(..., look=True)"
         )
-    seen = [*_form(query), *_pass(metadata.fine), *_pass(metadata.coarse), *_between(metadata)]
-    return np.array([*seen, *_terms(metadata.terms)], np.float32)
+    passes = [*_pass(metadata.fine), *_spread_of(metadata.fine.document.tolist()), *_pass(metadata.coarse)]
+    seen = [*_form(query), *passes, *_between(metadata)]
+    agreed = [*_agreement(metadata.fine), *_agreement(metadata.coarse)]
+    return np.array([*seen, *_terms(metadata.terms), *agreed, *_over_nodes(metadata)], np.float32)
 
 
 def _form(query: str) -> list[float]:
@@ -79,7 +86,7 @@ def _form(query: str) -> list[float]:
 
 
 def _pass(found: FirstPass) -> list[float]:
-    """Return how high the best hits score, how sharply scores fall, and over how many documents the hits spread."""
+    """Return how high the best hits score, and how sharply scores fall."""
     out: list[float] = []
     for scores in (found.score, found.dense, found.sparse):
         kept = np.zeros(max(_TOP))
@@ -88,9 +95,17 @@ def _pass(found: FirstPass) -> list[float]:
         top, mean = own[0], sum(own) / len(own)
         deviation = math.sqrt(sum((each - mean) ** 2 for each in own) / len(own))
         out += [top, top - own[1], top - own[3], top - own[7], top - own[-1], max(own), mean, deviation]
-    document = found.document.tolist()
+    return out
+
+
+def _spread_of(numbers: list[int]) -> list[float]:
+    """Return, for each of :data:`_TOP`, how many different numbers the first hits have, and how many hits the same.
+
+    Both are shares of these hits.
+    """
+    out: list[float] = []
     for most in _TOP:
-        few = document[:most]
+        few = numbers[:most]
         counts = Counter(few).values()
         out += [len(counts) / len(few), max(counts) / len(few)] if few else [0.0, 0.0]
     return out
@@ -117,6 +132,43 @@ def _between(metadata: Metadata) -> list[float]:
         return [*out, 0.0, 0.0]
     middle = (gaps[(len(gaps) - 1) // 2] + gaps[len(gaps) // 2]) / 2
     return [*out, math.log1p(middle) / 10, sum(gap < _NEAR for gap in gaps) / len(gaps)]
+
+
+def _agreement(found: FirstPass) -> list[float]:
+    """Return six features that say how much vectors and BM25 agree on the hits of a pass.
+
+    They are the correlation of the ranks by both; the share of the best hits by both that is common; whether both have
+    the same best hit; how far the best hit by one is below the highest score by the other, for both; and the share of
+    hits with at least half of the highest BM25.
+    """
+    dense, sparse = found.dense, found.sparse
+    count = len(dense)
+    if count < 2:
+        return [0.0] * 6
+    by_dense, by_sparse = np.argsort(-dense, kind="stable"), np.argsort(-sparse, kind="stable")
+    rank = np.empty((2, count))
+    rank[0, by_dense] = rank[1, by_sparse] = np.arange(count)
+    centred = rank - (count - 1) / 2
+    common = set(by_dense[:_BEST_BY_BOTH].tolist()) & set(by_sparse[:_BEST_BY_BOTH].tolist())
+    first, other = int(by_dense[0]), int(by_sparse[0])
+    return [
+        float(centred[0] @ centred[1]) * 12 / (count * (count * count - 1)),
+        len(common) / _BEST_BY_BOTH,
+        float(first == other),
+        float(sparse[first] - sparse[other]),
+        float(dense[other] - dense[first]),
+        float((sparse > 0.5 * sparse[other]).mean()),
+    ]
+
+
+def _over_nodes(metadata: Metadata) -> list[float]:
+    """Return how far the fine hits spread over chunks and paragraphs: see :func:`_spread_of`.
+
+    The spread over sections is not a feature, because the documents of narrow questions to learn from have none.
+    """
+    assert metadata.fine is not None
+    inside = dict(zip(metadata.levels, metadata.fine.inside.tolist(), strict=False))  # empty if unknown
+    return [each for level in _SPREAD_OVER for each in _spread_of(inside.get(level, []))]
 
 
 def _scores(fine: FirstPass, coarse: FirstPass) -> tuple[tuple[F32, F32], ...]:

@@ -30,8 +30,9 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> object:
 
 def test_ways_on_two_questions_by_hand(bench: object) -> None:
     f1 = np.zeros((3, len(breadth.ranges()), 3))
-    f1[0, [0, 4], 1] = 0.5, 0.5  # "sentence", and "sentence to paragraph", which is as good
-    f1[1, 3, 1] = 0.8  # document
+    at = {pair: breadth.ranges().index(pair) for pair in breadth.ranges()}
+    f1[0, [at["sentence", "sentence"], at["sentence", "paragraph"]], 1] = 0.5, 0.5
+    f1[1, at["document", "document"], 1] = 0.8
     kinds = ["narrow", "broad", "middle"]  # no range finds the last
     ways = {
         "learned": bench.always(("sentence", "paragraph"), 3),
@@ -54,7 +55,8 @@ def test_plans_of_every_budget(bench: object) -> None:
 
     choice, failed, _ = bench.planned(planner, ["document", "sentence"], [Metadata(breadth.LEVELS)] * 2)
     fixed = breadth.ranges().index(("paragraph", "document"))
-    assert choice.tolist() == [[0, 3, 3], [0, fixed, fixed]]
+    document = breadth.ranges().index(("document", "document"))
+    assert choice.tolist() == [[0, document, document], [0, fixed, fixed]]
     assert failed == 2
 
 
@@ -71,16 +73,16 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> object:
 
 
 def test_what_ways_cost_and_where_one_begins_to_cost_more(costs: object) -> None:
-    stages = {"levels": 1.0, "index": 0.5}, {"plan": 0.001, "search": 0.002}
+    stages, memory = ({"chunks": 1.0, "index": 0.5}, {"plan": 0.001, "search": 0.002}), {"index": 2_000_000}
     ways = [
-        costs.Way("plain", 10, stages[0], (0, 0), stages[1], (1000, 0)),
-        costs.Way("asks a model", 10, stages[0], (0, 0), stages[1], (1100, 10)),
-        costs.Way("summaries", 20, stages[0], (900_000, 10_000), stages[1], (1000, 0)),
+        costs.Way("plain", 10, stages[0], memory, (0, 0), stages[1], (1000, 0)),
+        costs.Way("asks a model", 10, stages[0], memory, (0, 0), stages[1], (1100, 10)),
+        costs.Way("summaries", 20, stages[0], memory, (900_000, 10_000), stages[1], (1000, 0)),
     ]
     rows = costs.rows_of(ways, (1.0, 10.0))
     assert [row["money"] for row in rows] == [0, 0, 1]
     assert [row["money, 1,000 questions"] for row in rows] == pytest.approx([1, 1.2, 1])
-    assert (rows[0]["index, s"], rows[0]["plan of a question, ms"]) == (0.5, 1)
+    assert (rows[0]["index, s"], rows[0]["index, MB"], rows[0]["plan of a question, ms"]) == (0.5, 2, 1)
     assert [row["10,000 questions"] for row in costs.in_sum(ways, (1.0, 10.0))] == pytest.approx([10, 12, 11])
     (found,) = costs.break_even(ways, (1.0, 10.0))
     assert found == {"cheaper at first": "asks a model", "later": "summaries", "questions": 5000}

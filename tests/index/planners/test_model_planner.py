@@ -11,7 +11,7 @@ import pytest
 import pychunk
 from pychunk.index import Expansion, Ranking
 from pychunk.index.planners.model_planner import FACTS, ModelPlanner, PlanModel
-from pychunk.index.planners.planner import FirstPass, Metadata, decide
+from pychunk.index.planners.planner import FirstPass, Metadata, decide, load
 from pychunk.index.planners.planner_features import features
 from pychunk.index.planners.term_statistics import Terms
 from pychunk.training import breadth
@@ -19,7 +19,7 @@ from pychunk.training.section_questions import LEAST_WORDS
 
 pytest.importorskip("faiss")
 
-LEVELS = ("sentence", "paragraph", "section", "document")
+LEVELS = ("sentence", "group", "paragraph", "section", "document")
 FOLDER = Path(pychunk.__file__).parent / "models"
 
 
@@ -35,6 +35,7 @@ def told(levels: tuple[str, ...] = LEVELS, seed: int = 0) -> Metadata:
             rng.integers(0, 9, count),
             rng.integers(0, 5000, count),
             np.ones(count, np.int64),
+            rng.integers(0, 9, (len(levels), count)),
         )
 
     encoder = PlanModel().facts["encoder"]
@@ -56,14 +57,28 @@ def test_the_range_that_promises_most_within_the_words() -> None:
     expected = model.expected(seen)
     assert np.allclose(expected.reshape(-1), wanted, atol=1e-5)
     both = np.array(wanted).reshape(2, len(model.ranges), len(model.budgets))
-    worth = model.worth(expected)
-    assert np.allclose(worth, both[0] + (model.caution - 1) * both[1], atol=1e-4)
-    assert model.caution > 1
+    value = both[0] + model.caution * both[1]
+    plain = model.ranges.index(("group", "group"))
+    assert model.caution > 0
+    assert model.margin > 0
     for place, words in enumerate(model.budgets):
+        best = int(value[:, place].argmax())
+        right = best if value[best, place] - value[plain, place] > model.margin else plain
         plan = decide(ModelPlanner(), "Who crossed the Andes?", replace(metadata, words=words))
-        assert (plan.low, plan.high) == model.ranges[int(worth[:, place].argmax())]
+        assert (plan.low, plan.high) == model.ranges[right]
         assert f"within {words} words" in plan.why
-    assert decide(ModelPlanner(), "Who crossed the Andes?", metadata)[:2] == model.ranges[int(worth[:, 1].argmax())]
+
+
+@pytest.mark.parametrize(("gain", "chosen"), [(0.0, "group"), (0.9, "group"), (1.1, "section")])
+def test_plain_chunks_are_the_floor(gain: float, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    planner = ModelPlanner()
+    expected = np.zeros((2, len(planner.model.ranges), len(planner.model.budgets)), np.float32)
+    expected[0, planner.model.ranges.index(("section", "section"))] = gain * planner.model.margin
+    monkeypatch.setattr(type(planner.model), "expected", lambda *_: expected)
+    assert planner("Who crossed the Andes?", told())[:2] == (chosen, chosen)
+    without = tuple(level for level in LEVELS if level != "group")
+    low, high, _ = planner("Who crossed the Andes?", told(without))
+    assert (low, high) == (("section", "section") if gain else ("sentence", "sentence"))  # the first of equal ranges
 
 
 @pytest.mark.parametrize(
@@ -135,7 +150,14 @@ def test_training_on_a_few_questions(tmp_path: Path) -> None:
     data = breadth.mixed(articles)
     lessons = planner.lessons(data)
     assert lessons.seen.shape[0] == len(lessons.f1) == len(lessons.breadth) == 2 * len(data.questions) > 0
-    assert lessons.narrow.sum() == lessons.alone.sum() == len(data.questions) * 2 // 3
+    assert lessons.narrow.sum() == len(data.questions) * 2 // 3
+    assert lessons.targets[lessons.narrow, 1].any()
+    assert not lessons.targets[~lessons.narrow, 1].any()
+    more = planner.lessons(data, small=2, seed=1)
+    assert len(more.seen) == 2 * len(lessons.seen)
+    half = len(more.seen) // 2
+    assert more.breadth[:half] == more.breadth[half:]  # all questions as asked, then all with content words alone
+    assert sorted(more.document[:half].tolist()) == sorted(2 * lessons.document[: half // 2].tolist())
     settings = planner.Settings(epochs=3, hidden=4, networks=2, folds=3)
     options = planner.parser().parse_args(["--out", str(tmp_path), "--epochs", "3", "--hidden", "4"])
     planner.finish(options, settings, lessons, lessons)
@@ -145,11 +167,31 @@ def test_training_on_a_few_questions(tmp_path: Path) -> None:
     facts = json.loads((tmp_path / FACTS).read_text())
     assert "--epochs 3" in facts["command"]
     assert facts["caution"] == facts["cautions"][-1]["caution"] in planner.CAUTIONS
+    assert facts["margin"] >= 0
+    assert facts["plain"] == ["group", "group"]
     assert facts["metrics"]["best range of each question"] >= facts["metrics"]["learned"]
     found = PlanModel(tmp_path)
     assert found.parts["hidden"].shape == (lessons.seen.shape[1], 8)
     many = planner.expected_by(found.parts, lessons.seen, len(found.ranges))
     for row, seen in enumerate(lessons.seen):
         assert np.allclose(many[row], found.expected(seen), atol=1e-4)
-    plan = decide(ModelPlanner(tmp_path), "Which engines?", told())
+    plan = decide(load(tmp_path), "Which engines?", told())
     assert not plan.failed
+
+
+def test_the_margin_is_the_gain_above_which_gains_are_real() -> None:
+    from pychunk.training import planner
+
+    rng = np.random.default_rng(0)
+    pairs = breadth.ranges()
+    plain, section = pairs.index(planner.PLAIN), pairs.index(("section", "section"))
+    predicted = np.zeros((6000, 2, len(pairs), len(breadth.BUDGETS)), np.float32)
+    predicted[:, 0, section, planner.MIDDLE] = rng.uniform(0, 1, 6000)
+    true = np.zeros(predicted.shape)
+    gain = predicted[:, 0, section, planner.MIDDLE]
+    true[:, 0, section, planner.MIDDLE] = np.where(gain > 0.5, 0.3, -0.1) + rng.normal(0, 0.1, 6000)
+    margin = planner.least_margin(predicted, true, 0.0)
+    assert margin == pytest.approx(0.5, abs=0.09)  # a group has a twelfth of the questions
+    choice = planner.choices(predicted, 0.0, margin)
+    assert (choice == np.where(gain > margin, section, plain)).all()
+    assert planner.least_margin(predicted, np.abs(true), 0.0) == 0
