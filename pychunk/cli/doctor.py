@@ -37,7 +37,8 @@ EXTRAS = {
     "docs": "reading HTML and PDF",
     "office": "reading files of Office",
     "code": "reading source code by its definitions",
-    "index": "stems of words, graphs of vectors",
+    "index": "stems of words in an index",
+    "hnsw": "graphs of vectors in an index",
     "onnx": "transformers",
     "multilingual": "the encoder multilingual",
     "nsp": "the default model of the method nsp",
@@ -47,7 +48,7 @@ EXTRAS = {
     "io": "files at other URLs than S3, GCS and HDFS",
     "7z": "reading .7z",
     "torch": "transformers in torch, also on a GPU",
-    "gpu": "transformers in ONNX Runtime on a GPU",
+    "gpu": "transformers in ONNX Runtime and FAISS on a GPU, in place of hnsw",
     "openvino": "transformers in OpenVINO",
     "export": "exporting transformers that are no BERT",
     "train": "training",
@@ -55,7 +56,7 @@ EXTRAS = {
     "spark": "Spark",
 }
 #: The names to import, for packages whose names differ from them.
-MODULES = {"faiss-cpu": "faiss", "PyStemmer": "Stemmer", "onnxruntime-gpu": "onnxruntime", "bpe-openai": "bpe_openai"}
+MODULES = {"faiss-cpu": "faiss", "faiss-gpu": "faiss", "PyStemmer": "Stemmer", "onnxruntime-gpu": "onnxruntime", "bpe-openai": "bpe_openai"}
 MODULES |= {
     "python-pptx": "pptx",
     "python-calamine": "python_calamine",

@@ -93,7 +93,7 @@ def test_only_a_graph_needs_faiss(tmp_path: Path) -> None:
     assert done.stderr == ""
     *found, told = done.stdout.splitlines()
     assert found == ["Cats purr."] * 3
-    assert told == 'an index of kind "hnsw" needs FAISS: pip install "pychunk-native[index]"'
+    assert told == 'an index of kind "hnsw" needs FAISS: pip install "pychunk-native[hnsw]"'
 
 
 @pytest.mark.parametrize("text", ["", "2 XB", "GB", "0", "-1GB", "1e9", "2GB3"])

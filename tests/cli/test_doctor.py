@@ -184,6 +184,13 @@ def packages_of(extra: str) -> set[str]:
     return found
 
 
+def test_gpu_and_index_have_one_faiss_and_one_runtime() -> None:
+    both = packages_of("gpu") | packages_of("index")
+    assert [name for name in both if "faiss" in name] == ["faiss-gpu"]
+    assert [name for name in both if "onnxruntime" in name] == ["onnxruntime-gpu"]
+    assert [name for name in packages_of("index") | packages_of("hnsw") if "faiss" in name] == ["faiss-cpu"]
+
+
 def put(site: Path, name: str) -> None:
     """Install an empty package in a folder."""
     info = site / f"{name.replace('-', '_')}-9.0.dist-info"

@@ -43,7 +43,7 @@ def import_faiss() -> Any:
     try:
         import faiss
     except ModuleNotFoundError as error:
-        raise ImportError('an index of kind "hnsw" needs FAISS: pip install "pychunk-native[index]"') from error
+        raise ImportError('an index of kind "hnsw" needs FAISS: pip install "pychunk-native[hnsw]"') from error
     return faiss
 
 
