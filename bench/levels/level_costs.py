@@ -2,8 +2,9 @@
 
 The script counts an LLM's tokens but does not call one. A summary reads its span and writes 128 tokens, as in
 SmartChunk, for each section and document that is longer. A plan reads what
-:class:`pychunk.index.planners.llm_planner.LLMPlanner` sends, and writes its JSON. An answer reads 500 words and the
-question. Prices are those of --llm-price. Seconds are those of this machine's processor, without the model's.
+:class:`pychunk.index.planners.llm_planner.LLMPlanner` sends, and writes a sentence and its JSON. An answer reads 500
+words and the question. Prices are those of --llm-price. Seconds are those of this machine's processor, without the
+model's.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ import pychunk
 from pychunk.evaluation import hierarchies
 from pychunk.evaluation.systems import count_tokens
 from pychunk.index import Bm25, Ranking
+from pychunk.index.planners import plan_prompt
 from pychunk.llm.account import Account
-from pychunk.llm.grouping import shown
-from pychunk.llm.prompts import load
 from pychunk.training import breadth
 from pychunk.training.breadth import LEVELS, Questions
 
@@ -40,6 +40,8 @@ from bench.inputs import add_data
 PRICE = "2.5,10"
 #: The tokens of a summary, and the words passed on for an answer.
 SUMMARY, WORDS = 128, 500
+#: What a model writes as its plan.
+PLAN = 'It asks for a date, which one sentence of a paragraph says. {"low": "sentence", "high": "paragraph"}'
 #: The numbers of questions in the table of total costs.
 ASKED = (0, 1_000, 10_000, 100_000, 1_000_000)
 #: The number of queries that are timed.
@@ -153,13 +155,13 @@ def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any
                         "plan": spent / len(queries),
                         "search": searched(index, [plan[:2] for plan in plans]),
                     }
-                    (told,) = index.plan_metadata(queries[:1], look=False)
+                    told = index.plan_metadata(queries, max_words=WORDS, headings=True)
             memory[name] = memory_of(Path(folder) / name, queries)
         memory["learned"] = memory_of(Path(folder) / "compressor", queries, "learned")
-    counts = "\n".join(f"- {level}: {count}" for level, count in zip(told.levels, told.nodes, strict=True))
-    prompts = [f"{load('plan').system}\nQuestion: {shown(query)}\n\nLevels:\n{counts}" for query in queries]
+    system = plan_prompt.system().system
+    prompts = [f"{system}\n{plan_prompt.user(query, each)}" for query, each in zip(queries, told, strict=True)]
     read = count_tokens(prompts) / len(prompts)
-    wrote = float(count_tokens(['{"low": "sentence", "high": "paragraph"}']))
+    wrote = float(count_tokens([PLAN]))
     spans = np.concatenate([whole.token_counts(level)[whole.stored(level)] for level in ("section", "document")])
     long = spans[spans > SUMMARY]
     written = float(SUMMARY * len(long))

@@ -8,8 +8,8 @@ are found among all articles.
     pychunk model get reranker
     python bench/retrieval/rerank.py --encoder static --encoder minilm --rerank reranker
     python bench/retrieval/rerank.py --rerank features
-    python bench/retrieval/rerank.py --rerank reranker --rerank DIR      the share of the first one's gain that DIR
-        keeps
+    python bench/retrieval/rerank.py --rerank reranker --rerank reranker:int8    the share of the first one's gain
+        that the second one keeps
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from pychunk.encoders.runtime.placement import ModelPlacement
 from pychunk.evaluation import datasets, runner, systems
 from pychunk.evaluation.measures import intervals
 from pychunk.index import Bm25
@@ -115,7 +116,9 @@ def arguments() -> argparse.Namespace:
     default = os.environ.get("PYCHUNK_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=Path(default), help="folder with squad/")
     parser.add_argument("--encoder", action="append", help="may be repeated (default: static)")
-    parser.add_argument("--rerank", action="append", help="may be repeated (default: reranker)")
+    parser.add_argument(
+        "--rerank", action="append", help="may be repeated; :int8 computes in 8 bits (default: reranker)"
+    )
     parser.add_argument(
         "--questions", type=int, default=800, help="a seeded choice of so many for cross-encoders (0: all)"
     )
@@ -133,7 +136,7 @@ def main() -> None:
     if options.rerank != ["features"] and 0 < options.questions < len(chosen):
         chosen = np.sort(np.random.default_rng(options.seed).choice(len(chosen), options.questions, replace=False))
     wanted = options.rerank or ["reranker"]
-    stages = {model: Remembered(rerankers.load(model)) for model in wanted if model != "features"}
+    stages = {model: Remembered(loaded(model)) for model in wanted if model != "features"}
     rows: list[dict[str, Any]] = []
     models = []
     for name in options.encoder or ["static"]:
@@ -144,6 +147,12 @@ def main() -> None:
             show(row)
         if options.output:
             save(rows, models, stages, len(chosen), options)
+
+
+def loaded(model: str) -> rerankers.Reranker:
+    """Return a reranker by its name or folder, which :int8 may follow."""
+    name, _, precision = model.partition(":")
+    return rerankers.load(name, ModelPlacement.of(precision=precision) if precision else "onnxruntime")
 
 
 def rows_of(
@@ -233,7 +242,7 @@ def save(
     title = "What reranking brings" if stages else "What features bring"
     if stages and options.encoder:
         title = f"What reranking brings to hits by {' and '.join(options.encoder)}"
-    title = "What a student of the reranker keeps" if len(stages) > 1 else title
+    title = "What a reranker keeps in 8 bits" if len(stages) > 1 else title
     figures = {"depth": options.depth, "seed": options.seed, "rows": rows}
     packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
     record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))

@@ -56,7 +56,13 @@ EXTRAS = {
     "spark": "Spark",
 }
 #: The names to import, for packages whose names differ from them.
-MODULES = {"faiss-cpu": "faiss", "faiss-gpu": "faiss", "PyStemmer": "Stemmer", "onnxruntime-gpu": "onnxruntime", "bpe-openai": "bpe_openai"}
+MODULES = {
+    "faiss-cpu": "faiss",
+    "faiss-gpu": "faiss",
+    "PyStemmer": "Stemmer",
+    "onnxruntime-gpu": "onnxruntime",
+    "bpe-openai": "bpe_openai",
+}
 MODULES |= {
     "python-pptx": "pptx",
     "python-calamine": "python_calamine",

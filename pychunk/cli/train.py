@@ -13,7 +13,6 @@ from .shared.errors import readable_errors
 TRAINERS = {
     "planner": ("planner", "Train the network that chooses the levels for a query."),
     "rank": ("rank", "Train the weights of --rerank features from articles alone."),
-    "student": ("student", "Distil a cross-encoder into one with half the layers."),
     "static": ("static", "Train a static encoder that replaces a transformer."),
     "traces": ("stitch.traces", "Make the questions and traces that stitch learns from, with an LLM."),
     "stitch": ("stitch.command", "Train a language model that reasons about levels, with STITCH."),

@@ -31,7 +31,6 @@ def test_every_trainer_says_what_it_takes(name: str) -> None:
             "error: no articles at none/wiki/articles.parquet: pass --data",
             marks=pytest.mark.skipif(find_spec("torch") is None, reason="needs torch"),
         ),
-        (["student", "--out", "o", "--teacher", "none"], "error: "),
         (["static"], "pychunk train static: error: the following arguments are required: --out"),
         (["rank", "--out", "o", "--stepps", "3"], "unrecognized arguments: --stepps 3"),
         (["other"], "No such command"),
