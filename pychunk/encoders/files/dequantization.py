@@ -66,17 +66,34 @@ def arrays(file: Path) -> dict[str, F32]:
 def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path, beside: Mapping[str, Any] | None = None) -> Path:
     """Convert a folder with a quantized ``model.onnx`` to a Hugging Face directory with float32 weights.
 
-    The directory holds ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the files in ``beside``.
-
     Args:
-        folder: The folder with the quantized model.
+        folder: The folder with the quantized model and ``tokenizer.json``.
         config: The contents of ``config.json``.
         out: The new directory.
+        beside: See :func:`written`.
+
+    Raises:
+        ImportError: The extra ``onnx`` is not installed.
+    """
+    return written(out, arrays(folder / "model.onnx"), config, folder / "tokenizer.json", beside)
+
+
+def written(
+    out: Path,
+    weights: dict[str, F32],
+    config: Mapping[str, Any],
+    tokenizer: Path,
+    beside: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a Hugging Face directory with ``config.json``, ``model.safetensors`` and ``tokenizer.json``, and return it.
+
+    Args:
+        out: The new directory, which :func:`convert.convert` takes.
+        weights: The weights by their names in checkpoints.
+        config: The contents of ``config.json``.
+        tokenizer: The ``tokenizer.json`` to copy.
         beside: The contents of other JSON files by their names in ``out``, such as ``modules.json`` and the files that
             hold the pooling and the prompts.
-
-    Returns:
-        ``out``, which :func:`convert.convert` takes.
 
     Raises:
         ImportError: The extra ``onnx`` is not installed.
@@ -87,10 +104,10 @@ def as_checkpoint(folder: Path, config: Mapping[str, Any], out: Path, beside: Ma
         raise ImportError(
             'converting a model needs safetensors, which cannot be imported: pip install "pychunk-native[onnx]"'
         ) from error
-    out.mkdir()
-    save_file(arrays(folder / "model.onnx"), out / checkpoint.FILE)
+    out.mkdir(parents=True, exist_ok=True)
+    save_file(weights, out / checkpoint.FILE)
     for name, content in {"config.json": config, **(beside or {})}.items():
         (out / name).parent.mkdir(exist_ok=True)
         (out / name).write_text(json.dumps(content), encoding="utf-8")
-    shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
+    shutil.copyfile(tokenizer, out / "tokenizer.json")
     return out
