@@ -70,8 +70,8 @@ class FirstPass:
             highest score that the query allows, float32[n] each. ``sparse`` is zeros if the index has no terms, and
             ``dense`` if the pass uses no vectors.
         document, start, end: A number for each hit's document, and the hit's span in characters, int64[n] each.
-        inside: The number of the node that contains each hit, for each level of the index from fine to coarse,
-            int64[levels, n].
+        inside: For the pass over the finest level, the number of the node that contains each hit, for each level of the
+            index from fine to coarse, int64[levels, n].
     """
 
     score: F32
@@ -276,6 +276,8 @@ def metadata_of(
     coarse, coarse_rows = _passes(searcher, probes, ranking, names[-1], threads)
     searcher.look_ahead(probes, level_ranking.sentences_for(hits), threads, coarse_rows)
     fine, fine_rows = _passes(searcher, probes, ranking, names[0], threads)
+    every = [np.stack([searcher.nodes.number_at(level, rows) for level in names]) for rows in fine_rows]
+    fine = [replace(own, inside=inside) for own, inside in zip(fine, every, strict=True)]
     terms = terms_of(searcher, [list(own[0].terms or ()) for own in probes], fine_rows, coarse_rows)
     lines = [first_lines(searcher, rows) if headings else () for rows in fine_rows]
     return [
@@ -311,9 +313,7 @@ def _passes(
         parts = dict(zip(names, ranked.parts, strict=True))
         none = np.zeros(len(ranked.chunks), np.float32)
         dense, sparse = parts.get("chunk", parts.get("dense", none)), parts.get("sparse", none)
-        places = searcher.places(ranked.chunks)
-        inside = np.stack([searcher.nodes.number_at(each, ranked.chunks) for each in searcher.levels])
-        found.append(FirstPass(ranked.scores, dense, sparse, *places, inside))
+        found.append(FirstPass(ranked.scores, dense, sparse, *searcher.places(ranked.chunks)))
         rows.append(ranked.chunks)
     return found, rows
 
