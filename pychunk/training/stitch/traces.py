@@ -72,8 +72,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--llm-model", help="name of the model at the endpoint; default: PYCHUNK_LLM_MODEL")
     made.add_argument("--llm-price", metavar="IN,OUT", help="price of a million tokens in and out, for --max-cost")
     made.add_argument("--max-cost", type=float, help="stop asking once this amount is spent")
-    made.add_argument("--max-calls", type=int, help="stop asking after so many calls")
-    made.add_argument("--max-tokens", type=int, help="stop asking after so many tokens")
+    made.add_argument("--max-calls", type=int, help="stop asking after this number of calls")
+    made.add_argument("--max-tokens", type=int, help="stop asking after this number of tokens")
     made.add_argument("--seed", type=int, default=0, help="seed of the drawn texts (default: %(default)s)")
     made.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of searches (default: all)")
     return made
