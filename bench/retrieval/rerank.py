@@ -151,8 +151,8 @@ def main() -> None:
 
 def loaded(model: str) -> rerankers.Reranker:
     """Return a reranker by its name or folder, which :int8 may follow."""
-    name, _, precision = model.partition(":")
-    return rerankers.load(name, ModelPlacement.of(precision=precision) if precision else "onnxruntime")
+    name = model.removesuffix(":int8")
+    return rerankers.load(name, "onnxruntime" if name == model else ModelPlacement.of(precision="int8"))
 
 
 def rows_of(
@@ -242,7 +242,9 @@ def save(
     title = "What reranking brings" if stages else "What features bring"
     if stages and options.encoder:
         title = f"What reranking brings to hits by {' and '.join(options.encoder)}"
-    title = "What a reranker keeps in 8 bits" if len(stages) > 1 else title
+    if len(stages) > 1:
+        in_bits = all(name.endswith(":int8") for name in list(stages)[1:])
+        title = "What a reranker keeps in 8 bits" if in_bits else "What a second reranker keeps of the gain"
     figures = {"depth": options.depth, "seed": options.seed, "rows": rows}
     packages = ("onnxruntime", "faiss-cpu", "PyStemmer")
     record.save(options.output, title, figures, about=about, packages=packages, encoder=", ".join(models))

@@ -76,7 +76,8 @@ def evaluate(
             help=f"Method to compare; may be repeated; default: {' '.join(_METHODS)}. Name a method of your own as "
             "module:Class[:OPTION=VALUE,...], or as module:function, which turns a text into its chunks. "
             f"{hierarchies.NAME} holds all levels in one index and takes levels={hierarchies.LEVELS}, "
-            "pooling=tokens|compressor and plan=learned|rules|fixed|llm, or plan=LEVEL or LEVEL+LEVEL.",
+            "pooling=tokens|compressor and plan=learned|rules|fixed|llm, the folder of a planner, or LEVEL or "
+            "LEVEL+LEVEL.",
         ),
     ] = None,
     modes: Annotated[

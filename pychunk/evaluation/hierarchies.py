@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,9 +102,9 @@ def _plan(plan: Any, names: Sequence[str], llm: Any) -> Any:
         from ..index.planners.llm_planner import LLMPlanner
 
         return LLMPlanner(llm)
-    if plan in planner.PLANNERS or Path(str(plan)).is_dir():
-        return planner.load(plan)
     pair = str(plan).split("+")
+    if plan in planner.PLANNERS or (not set(pair) <= set(names) and planner.trained(str(plan)) is not None):
+        return planner.load(plan)
     if len(pair) > 2 or not set(pair) <= set(names) or names.index(pair[0]) > names.index(pair[-1]):
         raise ValueError(
             f"plan must be one of {', '.join(planner.PLANNERS)}, the folder of a planner, or one or two of the levels "

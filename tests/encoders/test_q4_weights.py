@@ -82,7 +82,8 @@ def test_every_number_is_read(stored: dict[str, np.ndarray], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("change", "told"), [(lambda data: b"GGUF" + data[4:], "must begin with E5S1; got b'GGUF'"),
-                                              (lambda data: data[:60], r"weights.bin is damaged")])  # fmt: skip
+                                              (lambda data: data[:60], r"weights.bin is damaged"),
+                                              (lambda data: data[:-60], r"weights.bin is damaged")])  # fmt: skip
 def test_a_damaged_file(change: object, told: str, stored: dict[str, np.ndarray], tmp_path: Path) -> None:
     file = tmp_path / "weights.bin"
     file.write_bytes(change(file.read_bytes()))  # type: ignore[operator]

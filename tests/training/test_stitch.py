@@ -321,6 +321,7 @@ def test_what_the_command_trained_plans_in_an_index(tmp_path: Path) -> None:
         assert [plan[:2] for plan in plans] == [("sentence",) * 2, ("document",) * 2, ("document",) * 2]
         assert not any(plan.failed for plan in plans)
         assert all(verb in plan.why for plan, verb in zip(plans, ["sentence .", "document .", "document ."]))
+        assert load(folder)._model is load(str(folder))._model  # type: ignore[attr-defined]  # loaded once
         (hit,) = index.search("Who purrs?", 1, ranking=Ranking(planner=str(folder)))[0]
         assert hit.text == "Cats purr."
         assert hit.scores["plan"] == str(plans[0])
@@ -328,11 +329,15 @@ def test_what_the_command_trained_plans_in_an_index(tmp_path: Path) -> None:
         assert other.failed
         assert "knows only questions with one of the words who, when" in other.why
         index.save()
+    (folder / "stitch.json").write_text((folder / "stitch.json").read_text() + " ")  # another state than the cached
+    (folder / "checkpoint.pt").write_bytes(b"garbage")
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is damaged \(.*\): train it again"):
+        load(folder)
     (folder / "checkpoint.pt").unlink()
-    with pytest.raises(ValueError, match=r"checkpoint\.pt is missing: train the planner again"):
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is damaged \(it is missing\): train it again"):
         load(folder)
     (folder / "stitch.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"stitch\.json is missing or damaged"):
+    with pytest.raises(ValueError, match=r"stitch\.json is damaged \('settings'\)"):
         load(folder)
 
 

@@ -14,6 +14,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("faiss")
 
 import pychunk
+from pychunk.llm import LLMError, Response
 from pychunk.training.stitch import traces
 
 BODY = "{name} {verb} by day. It eats {food} in the morning. Nobody knows why {name} likes {food}."
@@ -42,7 +43,7 @@ def oracle(kind: str, units: list[tuple[int, str]], body: dict) -> str:
 
 
 def test_a_folder_becomes_questions_with_labels_and_traces(
-    documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog
+    documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "cache"))
     out = tmp_path / "questions.jsonl"
@@ -53,11 +54,14 @@ def test_a_folder_becomes_questions_with_labels_and_traces(
         assert "left out" in caplog.text
         asked = server.counts["calls"]
         first = out.read_bytes()
+        with pytest.raises(ValueError, match="exists: name another file, or replace it with --overwrite"):
+            traces.main(arguments)
+        arguments.append("--overwrite")
         assert traces.main(arguments) == 0  # from the cache
         assert (server.counts["calls"], out.read_bytes()) == (asked, first)
         monkeypatch.setenv("PYCHUNK_CACHE", str(tmp_path / "other"))
-        assert traces.main([*arguments, "--max-calls", "3"]) == 2
-    assert "max_calls" in capsys.readouterr().err
+        with pytest.raises(LLMError, match="max_calls"):
+            traces.main([*arguments, "--max-calls", "3"])
     assert out.read_bytes() == first
     lines = [json.loads(line) for line in first.splitlines()]
     assert len(lines) >= 15
@@ -79,16 +83,54 @@ def test_a_folder_becomes_questions_with_labels_and_traces(
     ("arguments", "told"),
     [
         (["--llm-price", "1"], "llm-price"),
-        (["--levels", "document+sentence"], "levels must go from fine to coarse"),
+        (["--levels", "document,sentence"], "levels must go from fine to coarse"),
         (["--questions", "0"], "--questions"),
+        (["--seed", "-1"], "--seed"),
+        (["--out", "documents/Cats.md"], "Cats.md exists: name another file"),
+        (["--out", "documents/Cats.md", "--overwrite"], "Cats.md is among the documents"),
+        (["--out", "nowhere/q.jsonl"], "nowhere is no folder"),
     ],
 )
 def test_what_is_refused(
-    arguments: list[str], told: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], told: str, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     own = [str(documents), "--out", str(tmp_path / "q.jsonl"), "--llm-url", "http://127.0.0.1:9/v1", "--llm-model", "x"]
-    assert traces.main([*own, *arguments]) == 2
-    assert told in capsys.readouterr().err
+    before = (documents / "Cats.md").read_bytes()
+    with pytest.raises(ValueError, match=told):
+        traces.main([*own, *arguments])
+    assert (documents / "Cats.md").read_bytes() == before
+
+
+def test_documents_of_several_kinds_stay_apart(documents: Path, tmp_path: Path) -> None:
+    (documents / "Stars.txt").write_text("Stars burn hydrogen in their cores for a very long time.\n", encoding="utf-8")
+    index = traces.indexed(documents, tmp_path / "index", ["sentence", "section", "document"], 1)
+    table = index.table
+    assert len({*table["document_index"].to_pylist()}) == len(ANIMALS) + 1
+
+    class Scripted:
+        dry_run = False
+
+        def stream(self, asks: object) -> list:
+            return [Response(json.dumps({"questions": [f"What is {row}?"]})) for row, _ in enumerate(asks)]
+
+    nodes = traces.drawn(index, 30, 0)
+    assert {kind for kind, _ in nodes} == {"sentence", "section", "document"}
+    data = traces.questions_about(index, nodes, Scripted())  # type: ignore[arg-type]
+    assert len(data.documents) == len(ANIMALS) + 1
+    for question, (_, row) in zip(data.questions, nodes, strict=True):
+        ((start, end),) = question.spans
+        assert data.documents[question.document][start:end] == table["text"][row].as_py()
+    index.close(discard=True)
+
+
+def test_a_folder_with_nothing_to_ask_about_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "short").mkdir()
+    (tmp_path / "short" / "hi.txt").write_text("Hi.")
+    own = [str(tmp_path / "short"), "--out", str(tmp_path / "q.jsonl"), "--llm-url", "http://127.0.0.1:9/v1"]
+    with pytest.raises(ValueError, match="gave no question that a search answers"):
+        traces.main([*own, "--llm-model", "x"])
+    assert not (tmp_path / "q.jsonl").exists()
 
 
 @pytest.mark.slow
@@ -111,7 +153,7 @@ def test_a_killed_run_continues(documents: Path, tmp_path: Path, monkeypatch: py
         assert not out.exists()
         subprocess.run(arguments, check=True, capture_output=True)
         asked = server.counts["calls"]
-        subprocess.run(arguments, check=True, capture_output=True)
+        subprocess.run([*arguments, "--overwrite"], check=True, capture_output=True)
         assert server.counts["calls"] == asked
     assert len(out.read_text(encoding="utf-8").splitlines()) >= 15
 

@@ -65,18 +65,6 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
     """
     facts = about(name)
     with files(facts, source, say) as folder:
-        for file, expected in facts["files"].items():
-            path = folder / file
-            if not path.is_file():
-                raise ValueError(
-                    f"{source or folder} is not {facts['repository']}: {file} is missing; name the directory or "
-                    f"wheel that holds {', '.join(facts['files'])}"
-                )
-            if sha256(path) != expected:
-                raise ValueError(
-                    f"{path} is damaged, or not the file of {facts['repository']} at revision "
-                    f"{facts['revision'][:12]}; get it again"
-                )
         say("building the ONNX graph")
         out = model_dir.cached(name)
         with model_dir.whole_or_nothing(out) as aside, _checkpoint(facts, folder) as made:
@@ -97,18 +85,50 @@ def get(name: str, source: Path | None = None, say: Callable[[str], None] = lamb
 
 @contextmanager
 def files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]) -> Iterator[Path]:
-    """Yield the directory with a model's files, which is temporary for a wheel."""
-    if source is not None and not source.is_file():
+    """Yield the directory with a model's files, each of which has its pinned SHA-256. It is temporary for wheels.
+
+    Raises:
+        ValueError: A file is missing or not the pinned one.
+        OSError: See :func:`get`.
+    """
+    with _unchecked(facts, source, say) as folder:
+        for file, expected in facts["files"].items():
+            path = folder / file
+            if not path.is_file():
+                raise ValueError(
+                    f"{source or folder} is not {facts['repository']}: {file} is missing; name the directory or "
+                    f"wheel that holds {', '.join(facts['files'])}"
+                    + (f", or the directory of the wheels {' and '.join(facts['wheels'])}" * ("wheels" in facts))
+                )
+            if sha256(path) != expected:
+                raise ValueError(
+                    f"{path} is damaged, or not the file of {facts['repository']} at revision "
+                    f"{facts['revision'][:12]}; get it again"
+                )
+        yield folder
+
+
+def _wheel_in(source: Path, requirement: str) -> Path | None:
+    """Return the wheel of a requirement, such as ``"package==1.0"``, in a directory, or None."""
+    name, _, version = requirement.partition("==")
+    return next(iter(sorted(source.glob(f"{name.replace('-', '_')}-{version}-*.whl"))), None)
+
+
+@contextmanager
+def _unchecked(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]) -> Iterator[Path]:
+    found = {each: _wheel_in(source, each) for each in facts.get("wheels", ())} if source and source.is_dir() else {}
+    if source is not None and not source.is_file() and not all(found.values() if found else [False]):
         yield source
     elif "wheels" in facts:
-        if source is not None and len(facts["wheels"]) > 1:
+        if source is not None and not found and len(facts["wheels"]) > 1:
             raise ValueError(
-                f"{source} is one wheel, but the files come from {' and '.join(facts['wheels'])}: pass a directory "
-                f"that holds {', '.join(facts['files'])}"
+                f"{source} is one wheel, but the files come from {' and '.join(facts['wheels'])}: pass the directory "
+                "that holds them"
             )
         with tempfile.TemporaryDirectory(prefix="pychunk-") as together:
             for requirement, inside in facts["wheels"].items():
-                with wheels.unpacked(requirement, inside, list(facts["files"]), source, say) as folder:
+                wheel = found.get(requirement, source)
+                with wheels.unpacked(requirement, inside, list(facts["files"]), wheel, say) as folder:
                     for file in folder.iterdir():
                         shutil.copyfile(file, Path(together) / file.name)
             yield Path(together)

@@ -36,7 +36,7 @@ class Q4File:
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 4
         if data[:4] != b"E5S1":
-            raise ValueError(f"weights in 4 bits must begin with E5S1; got {data[:4]!r}: get the model again")
+            raise ValueError(f"weights in 4 bits must begin with E5S1; got {data[:4]!r}")
         _, self.dim, self.layers, self.heads, self.inner, self.tokens, _, self.types = self._take("8I")
         (self.epsilon,) = self._take("f")
         _, pieces, *_, blob = self._take("6iQ")
@@ -112,7 +112,7 @@ def as_checkpoint(folder: Path, name: str, out: Path, beside: Mapping[str, Any])
     try:
         stored = Q4File((folder / name).read_bytes())
         weights = weights_of(stored)
-    except (struct.error, KeyError, UnicodeDecodeError) as error:
+    except (struct.error, KeyError, ValueError) as error:  # ValueError: a tensor is cut off
         raise ValueError(f"{folder / name} is damaged ({error}): get the model again") from error
     config = {
         "model_type": "bert",

@@ -13,7 +13,7 @@ import numpy as np
 from ..._util.weights import read_weights
 from ...encoders import static_encoder
 from ...encoders.model_cache import loaded
-from .planner import Metadata, unreadable
+from .planner import WORDS, Metadata, unreadable
 from .planner_features import features
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     F32 = npt.NDArray[np.float32]
 
 FACTS = "planner.json"
-#: The word budget of a plan if the caller passes none.
-WORDS = 500
 
 
 class PlanModel:
@@ -60,12 +58,16 @@ class PlanModel:
             self.path / FACTS, "planner", remedy, ("encoder", "ranges", "budgets", "caution", "plain", "margin")
         )
         self.parts: dict[str, F32] = {name: value.astype(np.float32) for name, value in stored.items()}
-        self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
-        self.budgets = [int(words) for words in self.facts["budgets"]]
-        self.caution = float(self.facts["caution"])
-        low, high = self.facts["plain"]
-        self.plain = (str(low), str(high))
-        self.margin = float(self.facts["margin"])
+        try:
+            self.ranges = [(str(low), str(high)) for low, high in self.facts["ranges"]]
+            self.budgets = [int(words) for words in self.facts["budgets"]]
+            self.caution, self.margin = float(self.facts["caution"]), float(self.facts["margin"])
+            low, high = self.facts["plain"]
+            self.plain = self.ranges.index((str(low), str(high)))
+            if not self.budgets or not np.isfinite([self.caution, self.margin]).all():
+                raise ValueError("caution and margin must be finite, and there must be a budget")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.path / FACTS} is damaged ({error}): {remedy}") from error
 
     def expected(self, seen: F32) -> F32:
         """Return the expected F1 and chance of each range, float32[2, ranges, budgets].
@@ -87,8 +89,8 @@ class PlanModel:
         """
         value = expected[0] + np.float32(self.caution) * expected[1]
         best = known[int(np.argmax(value[list(known)]))]
-        plain = self.ranges.index(self.plain)
-        return plain if plain in known and value[best] - value[plain] <= self.margin else best
+        is_known = self.plain in known
+        return self.plain if is_known and value[best] - value[self.plain] <= self.margin else best
 
 
 def model(path: str | Path = static_encoder.SHIPPED) -> PlanModel:

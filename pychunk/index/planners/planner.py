@@ -8,6 +8,8 @@ sharply scores peak, and over how many documents the best hits spread.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     I64 = npt.NDArray[np.int64]
 
 
+#: The word budget of a plan if the caller passes none.
+WORDS = 500
 #: FIRST is the number of hits of the first pass. The first pass also finds the best sentences for the search that
 #: follows it, but not more than a search for MOST_HITS hits needs.
 FIRST, MOST_HITS = 32, 256
@@ -70,8 +74,8 @@ class FirstPass:
             highest score that the query allows, float32[n] each. ``sparse`` is zeros if the index has no terms, and
             ``dense`` if the pass uses no vectors.
         document, start, end: A number for each hit's document, and the hit's span in characters, int64[n] each.
-        inside: For the pass over the finest level, the number of the node that contains each hit, for each level of the
-            index from fine to coarse, int64[levels, n].
+        inside: The number of the node of each level that contains each hit, int64[levels, n], from fine to coarse. It
+            is empty except for the pass over the finest level.
     """
 
     score: F32
@@ -159,6 +163,15 @@ class FixedLevels:
         return self.low or low, self.high or high, "fixed"
 
 
+def trained(folder: str | os.PathLike[str]) -> tuple[str, str] | None:
+    """Return the module and class of the planner in a folder, or None if the folder has none."""
+    for facts, place in TRAINED.items():
+        with contextlib.suppress(OSError, ValueError):  # a text that is too long for a path, or has a null character
+            if (Path(os.fspath(folder)) / facts).is_file():
+                return place
+    return None
+
+
 def load(plan: Any) -> Planner:
     """Return the planner of a name or of a folder, or ``plan`` itself if it is a function.
 
@@ -169,14 +182,14 @@ def load(plan: Any) -> Planner:
     if isinstance(plan, str) and plan in PLANNERS:
         made: Planner = by_name(*PLANNERS[plan])()
         return made
-    if isinstance(plan, (str, Path)):
-        for facts, place in TRAINED.items():
-            if (Path(plan) / facts).is_file():
-                made = by_name(*place)(Path(plan))
-                return made
+    if isinstance(plan, (str, os.PathLike)):
+        place = trained(plan)
+        if place is not None:
+            made = by_name(*place)(Path(os.fspath(plan)))
+            return made
         raise ValueError(
             f"planner must be one of {', '.join(map(repr, PLANNERS))}, the folder of a planner that pychunk train "
-            f"planner or pychunk train stitch wrote, or a function; got {str(plan)!r:.80}"
+            f"planner or pychunk train stitch wrote, or a function; got {os.fspath(plan)!r:.80}"
         )
     if not callable(plan):
         raise TypeError(
@@ -336,14 +349,19 @@ class Searchable(Protocol):
         ...
 
 
-def plans(index: Searchable, plan: Any, queries: Any, **told: Any) -> list[Plan]:
-    """Return the plan for each query. ``plan`` is a planner or its name.
+def plans(index: Searchable, plan: Any, queries: Any, *, with_headings: bool = True, **told: Any) -> list[Plan]:
+    """Return the plan for each query.
 
-    ``told`` are further arguments of :meth:`Index.plan_metadata`.
+    Args:
+        index: The index.
+        plan: A planner, its name or its folder.
+        queries: The text of one query, or the texts of several.
+        with_headings: Whether planners that ask for the first lines of sections get them.
+        told: Further arguments of :meth:`Index.plan_metadata`.
     """
     planner = load(plan)
     texts = argument_checks.texts(queries)
-    headings = bool(getattr(planner, "headings", False))
+    headings = with_headings and bool(getattr(planner, "headings", False))
     metadata = index.plan_metadata(texts, look=looks(planner), headings=headings, **told)
     ask = TimedPlanner(planner)
     return [decide(planner, text, each, ask) for text, each in zip(texts, metadata, strict=True)]
@@ -377,7 +395,10 @@ def searched(
     if not isinstance(chosen, (list, tuple)):
         if not index.schema.names:
             return search(queries, query_vectors, replace(options, plan=None))
-        chosen = plans(index, chosen, texts, max_words=options.words, hits=_hits(options))
+        # The first pass knows no filter, so a filtered search shows a model no lines of documents that it may not find.
+        filtered = options.where is not None or options.ids is not None
+        told = {"max_words": options.words, "hits": _hits(options)}
+        chosen = plans(index, chosen, texts, with_headings=not filtered, **told)
     if len(chosen) != len(queries):
         raise ValueError(
             f"planner must have one plan for each query; got {counted(len(chosen), 'plan')} for "

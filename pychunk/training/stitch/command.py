@@ -35,7 +35,12 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument(
         "--config", type=Path, metavar="FILE", help="YAML: the model, and settings that differ from the defaults"
     )
-    made.add_argument("--data", type=Path, metavar="FILE", help="JSON lines: question, document, answers")
+    made.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines that pychunk train traces writes: question, levels, answers",
+    )
     made.add_argument("--method", choices=METHODS, default="stitch", help="default: %(default)s")
     made.add_argument(
         "--work",

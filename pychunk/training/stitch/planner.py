@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...encoders.model_cache import loaded
 from ...index.planners import plan_prompt
 from ...index.planners.planner import Metadata
 from ..teacher import import_torch
@@ -20,7 +21,8 @@ class StitchPlanner:
     """A language model that reasons before it names the levels to search.
 
     The model writes the likeliest tokens, so the plan of a query is always the same. If the answer names no levels of
-    the index, the planner raises an error, and the search uses the levels of the learned planner.
+    the index, the planner raises an error, and the search uses the levels of the learned planner. Each model is loaded
+    once and then cached.
 
     A model of ``--tiny`` knows only the words of its synthetic task. Its plan is the range from the finest to the
     coarsest level that it writes.
@@ -40,29 +42,7 @@ class StitchPlanner:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
-            self.facts: dict[str, Any] = json.loads((self.path / FACTS).read_text(encoding="utf-8"))
-            self.limit = int(self.facts["settings"]["max_tokens"])
-            tiny = self.facts["from"] == "tiny"
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"{self.path / FACTS} is missing or damaged ({error}): train it again with pychunk train stitch"
-            ) from error
-        self._model: Any
-        if tiny:
-            torch = import_torch()
-            self._model = policy()
-            state = torch.load(self._there(CHECKPOINT), weights_only=True)
-            self._model.net.load_state_dict(state["policy"])
-        else:
-            self._model = HubModel(str(self._there(MODEL)))
-        self._tiny = tiny
-
-    def _there(self, name: str) -> Path:
-        found = self.path / name
-        if not found.exists():
-            raise ValueError(f"{found} is missing: train the planner again with pychunk train stitch")
-        return found
+        self._model = loaded(path, FACTS, lambda: _Model(self.path), _Model)
 
     def __call__(self, query: str, metadata: Metadata) -> tuple[str, str, str]:
         """Return (low, high, why).
@@ -70,12 +50,37 @@ class StitchPlanner:
         Raises:
             ValueError: The model names no levels of the index, or a tiny model knows no word of the query.
         """
-        if self._tiny:
-            (written,) = self._model.sample([prompt_of(query)], self.limit, None)
-            low, high, why = plan_of(written)
-            return low, high, why
-        prompt = self._model.prompt(plan_prompt.system().system, plan_prompt.user(query, metadata))
-        (written,) = self._model.sample([prompt], self.limit, None)
-        text = self._model.tokenizer.decode(written, skip_special_tokens=True)
+        model = self._model
+        if model.tiny:
+            (written,) = model.policy.sample([prompt_of(query)], model.limit, None)
+            return plan_of(written)
+        prompt = model.policy.prompt(plan_prompt.system().system, plan_prompt.user(query, metadata))
+        (written,) = model.policy.sample([prompt], model.limit, None)
+        text = model.policy.tokenizer.decode(written, skip_special_tokens=True)
         low, high, why = plan_prompt.read(text, metadata)
         return low, high, why or f"as {self.path.name} says"
+
+
+class _Model:
+    """The policy in a folder, the most tokens that it may write, and whether it is a tiny one."""
+
+    def __init__(self, path: Path) -> None:
+        file = path / FACTS
+        self.policy: Any
+        try:
+            facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            self.limit = int(facts["settings"]["max_tokens"])
+            self.tiny = facts["from"] == "tiny"
+            file = path / (CHECKPOINT if self.tiny else MODEL)
+            if not file.exists():
+                raise FileNotFoundError("it is missing")
+            if self.tiny:
+                self.policy = policy()
+                self.policy.net.load_state_dict(import_torch().load(file, weights_only=True)["policy"])
+            else:
+                self.policy = HubModel(str(file))
+        except ImportError:
+            raise
+        except Exception as error:  # torch and transformers raise errors of many kinds for damaged files
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
+            raise ValueError(f"{file} is damaged ({reason}): train it again with pychunk train stitch") from error

@@ -1,10 +1,9 @@
 """Make the questions, pseudo-labels and traces from which `pychunk train stitch` learns, with an LLM.
 
 The documents of a folder are indexed at several levels. An LLM asks questions about sentences, sections and documents
-drawn at random. Every range of levels is searched for each question: a plan answers it if the text found within
---words words matches the text that the question is about nearly as well as with the best plan. The best plan is the
-pseudo-label. The LLM then explains it; these sentences are the trace of an expert. A question that no search answers is
-left out.
+drawn at random. Every range of levels is searched for each question. A plan answers it if the text found within --words
+words has an F1 of at least 0.9 times that of the best plan. The best plan is the pseudo-label. The LLM then explains
+it; these sentences are the trace of an expert. A question that no search answers is left out.
 
 Answers of the LLM are cached, so the same command resumes a run that was killed, and asks nothing twice.
 """
@@ -26,7 +25,6 @@ import numpy as np
 from ..._engine.data.blocks import Blocks
 from ..._util.counting import counted
 from ..._util.durable_files import whole_file
-from ...api import segment_levels
 from ...evaluation import hierarchies
 from ...index.index import Index
 from ...index.options import Bm25
@@ -34,11 +32,14 @@ from ...index.planners import plan_prompt
 from ...index.planners.planner import Metadata
 from ...io.document_batches import DeadLetter
 from ...io.source import open_source
+from ...levels.hierarchy_builder import hierarchy_by
+from ...levels.level_names import check_levels
 from ...llm import LLM, Request
 from ...llm.account import parsed_price
 from ...llm.prompts import load
 from ...llm.question_generation import make_questions
 from ...placement import Placement
+from ...segmenter import Segmenter
 from .. import breadth, breadth_levels
 from ..train_options import new_parser
 
@@ -67,7 +68,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--questions", type=int, default=300, help="questions to ask for (default: %(default)s)")
     made.add_argument("--traces", type=int, default=1, help="traces of each question (default: %(default)s)")
     made.add_argument("--words", type=int, default=500, help="words that a search may return (default: %(default)s)")
-    made.add_argument("--levels", default="+".join(breadth.LEVELS), help="levels of the index (default: %(default)s)")
+    made.add_argument("--levels", default=",".join(breadth.LEVELS), help="levels of the index (default: %(default)s)")
+    made.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
     made.add_argument("--llm-url", help="URL of an OpenAI-compatible endpoint, up to /v1; default: PYCHUNK_LLM_URL")
     made.add_argument("--llm-model", help="name of the model at the endpoint; default: PYCHUNK_LLM_MODEL")
     made.add_argument("--llm-price", metavar="IN,OUT", help="price of a million tokens in and out, for --max-cost")
@@ -79,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def indexed(path: Path, folder: Path, levels: Sequence[str], threads: int) -> Index:
+def indexed(path: Path, folder: Path, levels: Sequence[str | int], threads: int) -> Index:
     """Return an index of all documents of a file or folder at some levels. Broken documents are logged and left out.
 
     Raises:
@@ -88,10 +90,13 @@ def indexed(path: Path, folder: Path, levels: Sequence[str], threads: int) -> In
     placement = Placement(threads=threads)
     made = Index.create(folder, vectors="chunk", bm25=Bm25(stemmer="english"), placement=placement)
     chunks: dict[str, Any] = hierarchies.CHUNKS if "group" in levels else {}
+    segmenter = Segmenter(**chunks, vectors="chunk", placement=placement)
     letters: list[DeadLetter] = []
+    count = 0
     for batch in open_source(path, dead_letters=letters.append).batches():
-        found = segment_levels(batch.documents(), list(levels), vectors="chunk", placement=placement, **chunks)
-        made.add(found.chunks())
+        documents = batch.documents()
+        made.add(hierarchy_by(segmenter, documents, levels, first_document=count).chunks())
+        count += len(documents)
     for letter in letters:
         logger.warning("left out %s: %s", letter.source, letter.reason)
     if not len(made):
@@ -109,11 +114,14 @@ def drawn(index: Index, count: int, seed: int) -> list[tuple[breadth.Kind, int]]
     rng = np.random.default_rng(seed)
     table = index.table
     levels, words = table["levels"].to_pylist(), [len(text.split()) for text in table["text"].to_pylist()]
+    rows = {
+        kind: [row for row, own in enumerate(levels) if level in own and words[row] >= LEAST_WORDS]
+        for level, kind in ASKED.items()
+    }
     found: list[tuple[breadth.Kind, int]] = []
-    for number, (level, kind) in enumerate(ASKED.items()):
-        rows = np.array([row for row, own in enumerate(levels) if level in own and words[row] >= LEAST_WORDS], np.int64)
-        most = (count - len(found)) // (len(ASKED) - number)
-        found += [(kind, int(row)) for row in np.sort(rng.permutation(rows)[:most])]
+    for number, kind in enumerate(sorted(rows, key=lambda kind: len(rows[kind]))):  # the rarest leave most to others
+        most = (count - len(found)) // (len(rows) - number)
+        found += [(kind, int(row)) for row in np.sort(rng.permutation(np.array(rows[kind], np.int64))[:most])]
     return found
 
 
@@ -168,7 +176,7 @@ def explained(llm: LLM, rows: Sequence[tuple[str, Metadata, Plan]], each: int) -
         texts = []
         for _ in range(each):
             reply = next(replies)
-            text = " ".join(reply.text.partition("{")[0].split())
+            text = plan_prompt.sentences_of(reply.text)
             if reply.fault or not text:
                 logger.warning("no trace for %r: %s", query[:60], reply.fault or "the answer is empty")
             elif text not in texts:
@@ -202,10 +210,13 @@ def write(options: argparse.Namespace, llm: LLM) -> int:
     Raises:
         LLMError: The endpoint fails, or a limit is reached. The same command continues later.
     """
-    levels = options.levels.split("+")
+    levels = check_levels(options.levels.split(","))
     for name in ("questions", "traces", "words"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name} must be at least 1; got {getattr(options, name)}")
+    if options.seed < 0:
+        raise ValueError(f"--seed must be at least 0; got {options.seed}")
+    check_out(options.out, options.documents, overwrite=options.overwrite)
     with tempfile.TemporaryDirectory() as folder:
         index = indexed(options.documents, Path(folder) / "index", levels, options.threads)
         try:
@@ -215,26 +226,47 @@ def write(options: argparse.Namespace, llm: LLM) -> int:
             found = list(lines(index, data, llm, options.words, options.traces))
         finally:
             index.close(discard=True)
+    if not found:
+        raise ValueError(
+            f"{options.documents} gave no question that a search answers, so nothing was written: pass more documents"
+        )
     with whole_file(options.out) as file:
         file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in found).encode())
     logger.info("%s with %s, %s", options.out, counted(len(found), "question"), llm.account.line())
     return len(found)
 
 
+def check_out(out: Path, documents: Path, *, overwrite: bool) -> None:
+    """Check that a file can be written, and that it is neither an input nor in the folder of the documents.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    if out.exists() and not overwrite:
+        raise ValueError(f"{out} exists: name another file, or replace it with --overwrite")
+    if not out.absolute().parent.is_dir():
+        raise ValueError(f"{out.absolute().parent} is no folder: make it, or name another file")
+    place, source = out.resolve(), documents.resolve()
+    if place == source or source in place.parents:
+        raise ValueError(f"{out} is among the documents in {documents}: name a file in another folder")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file, and return the process's exit status."""
+    """Write the file, and return the process's exit status.
+
+    Raises:
+        ValueError: An option is out of range, there is nothing to ask about, or the file cannot be written.
+        LLMError: See :func:`write`.
+    """
     logging.basicConfig(format="%(message)s")
     logging.getLogger("pychunk").setLevel(logging.INFO)  # without a line for each request of the HTTP client
     options = parser().parse_args(arguments)
+    price = parsed_price(options.llm_price)
     try:
-        price = parsed_price(options.llm_price)
         limits = {name: getattr(options, name) for name in ("max_cost", "max_calls", "max_tokens")}
         with LLM(options.llm_url, options.llm_model, price=price, **limits) as llm:
             write(options, llm)
     except KeyboardInterrupt:
         print("interrupted; the same command continues, and asks nothing twice", file=sys.stderr)
         return 130
-    except (OSError, ValueError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     return 0

@@ -132,6 +132,12 @@ def test_what_is_shipped(tmp_path: Path) -> None:
     for name in (FACTS, "planner.npz"):
         shutil.copy(FOLDER / name, tmp_path / name)
     assert PlanModel(tmp_path).ranges == breadth.ranges()
+    facts = json.loads((tmp_path / FACTS).read_text())
+    for name, value in {"plain": "group", "margin": None, "caution": float("nan"), "budgets": []}.items():
+        (tmp_path / FACTS).write_text(json.dumps(facts | {name: value}))
+        with pytest.raises(ValueError, match=r"planner.json is damaged \(.*\): train it again"):
+            PlanModel(tmp_path)
+    (tmp_path / FACTS).write_text(json.dumps(facts))
     (tmp_path / "planner.npz").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"planner.npz is damaged"):
         PlanModel(tmp_path)

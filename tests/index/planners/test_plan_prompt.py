@@ -20,7 +20,7 @@ def test_what_the_model_reads() -> None:
     assert "\n\nLevels:\n- sentence: 90\n- section: 7\n- document: 2\n\nWords: 500\n\nSections that" in text
     assert text.endswith("first search found:\n- # Cats\n- # Dogs")
     bare = plan_prompt.user("Who?", Metadata(LEVELS))
-    assert bare == "Question: Who?\n\nLevels:\n- sentence: 0\n- section: 0\n- document: 0"
+    assert bare == "Question: Who?\n\nLevels:\n- sentence: 0\n- section: 0\n- document: 0\n\nWords: 500"
     assert "JSON" in plan_prompt.system().system
 
 
@@ -32,6 +32,21 @@ def test_levels_are_read_in_order_alone(low: str, high: str) -> None:
             plan_prompt.read(text, METADATA)
     else:
         assert plan_prompt.read(text, METADATA) == (low, high, "It asks for a name.")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('<think>{"low": "document", "high": "document"}</think>It asks. {"low": "sentence", "high": "section"}',
+         "It asks."),
+        ('Or {"low": "document", "high": "document"}? No. {"low": "sentence", "high": "section"}',
+         'Or {"low": "document", "high": "document"}? No.'),
+        ('It asks.\n```json\n{"low": "sentence", "high": "section"}\n```', "It asks."),
+        ('For {cats} it is. {"high": "section", "low": "sentence", "why": {"a": 1}}', "For {cats} it is."),
+    ],
+)  # fmt: skip
+def test_the_last_levels_count(text: str, reason: str) -> None:
+    assert plan_prompt.read(text, METADATA) == ("sentence", "section", reason)
 
 
 def test_a_long_reason_is_cut() -> None:

@@ -187,6 +187,12 @@ def test_what_a_planner_is_told(index: pychunk.Index) -> None:
                 assert place[nodes[inside]][:2] <= place[hit][:2]
                 assert place[nodes[inside]][2] >= place[hit][2]
     assert metadata.headings == ()
+    planner.headings = True  # type: ignore[attr-defined]
+    index.plan(["Who purrs?"], planner)
+    assert told[-1][1].headings
+    index.search("Who purrs?", 1, ranking=Ranking(planner=planner), ids=["cats"])
+    assert told[-1][1].headings == ()  # a filtered search shows a planner no text of other documents
+    del planner.headings  # type: ignore[attr-defined]
     (told_headings,) = index.plan_metadata(["Who purrs?"], headings=True)
     assert told_headings.headings
     sections = index.table["text"].to_pylist()
@@ -224,6 +230,9 @@ def test_a_search_at_planned_levels(index: pychunk.Index) -> None:
 def test_what_is_refused(index: pychunk.Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="planner must be one of 'fixed', 'rules'"):
         index.search("Who?", ranking=Ranking(planner="guess"))
+    for wrong in ("x" * 300, "x\0y", tmp_path, str(tmp_path)):
+        with pytest.raises(ValueError, match="planner must be one of 'fixed', 'rules'"):
+            load(wrong)
     with pytest.raises(TypeError, match=r"planner must be one of 'fixed', .*, or a function"):
         load(7)
     with pytest.raises(ValueError, match="pass one of them"):
