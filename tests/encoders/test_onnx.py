@@ -279,7 +279,7 @@ def test_absent_models_and_extras_say_what_to_do(
         pychunk.Segmenter(encoder="minilm")
     with pytest.raises(
         ValueError,
-        match="unknown encoder 'nope'; choose one of static, multilingual, bge-small, minilm, or a directory",
+        match="unknown encoder 'nope'; choose one of static, multilingual, bge-small, e5-small, minilm, or a directory",
     ):
         pychunk.Segmenter(encoder="nope")
     with pytest.raises(ValueError, match="runtime must be one of auto, onnxruntime, openvino, torch; got 'x'"):

@@ -91,14 +91,15 @@ def files(facts: dict[str, Any], source: Path | None, say: Callable[[str], None]
         ValueError: A file is missing or not the pinned one.
         OSError: See :func:`get`.
     """
+    several = len(facts.get("wheels", ())) > 1
     with _unchecked(facts, source, say) as folder:
         for file, expected in facts["files"].items():
             path = folder / file
             if not path.is_file():
+                wheels_of = f", or the directory of the wheels {' and '.join(facts['wheels'])}" if several else ""
                 raise ValueError(
                     f"{source or folder} is not {facts['repository']}: {file} is missing; name the directory or "
-                    f"wheel that holds {', '.join(facts['files'])}"
-                    + (f", or the directory of the wheels {' and '.join(facts['wheels'])}" * ("wheels" in facts))
+                    f"wheel that holds {', '.join(facts['files'])}{wheels_of}"
                 )
             if sha256(path) != expected:
                 raise ValueError(
