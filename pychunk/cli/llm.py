@@ -78,20 +78,11 @@ class LLMOptions:
                     f"--augment summary:llm, context:llm or propositions:llm{others}"
                 )
             return None
-        if self.max_cost is not None and self.llm_price is None:
-            raise ValueError(
-                "--max-cost needs --llm-price IN,OUT, the price of a million input and a million output tokens"
-            )
         from ..llm import LLM
         from ..llm.account import parsed_price
 
-        return LLM(
-            self.llm_url,
-            self.llm_model,
-            price=parsed_price(self.llm_price),
-            max_cost=self.max_cost,
-            dry_run=self.dry_run,
-        )
+        price = parsed_price(self.llm_price, self.max_cost)
+        return LLM(self.llm_url, self.llm_model, price=price, max_cost=self.max_cost, dry_run=self.dry_run)
 
 
 def asks_a_model(options: Mapping[str, Any]) -> bool:

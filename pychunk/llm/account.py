@@ -175,13 +175,17 @@ def is_amount(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
 
 
-def parsed_price(text: str | None) -> tuple[float, float] | None:
+def parsed_price(text: str | None, max_cost: float | None = None) -> tuple[float, float] | None:
     """Return the two numbers of the option ``--llm-price``, or None without it.
 
     Raises:
-        ValueError: The text is not two numbers with a comma.
+        ValueError: The text is not two numbers with a comma, or there is none, and ``--max-cost`` needs it.
     """
     if text is None:
+        if max_cost is not None:
+            raise ValueError(
+                "--max-cost needs --llm-price IN,OUT, the price of a million input and a million output tokens"
+            )
         return None
     try:
         into, out = map(float, text.split(","))

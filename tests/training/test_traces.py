@@ -82,7 +82,8 @@ def test_a_folder_becomes_questions_with_labels_and_traces(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--llm-price", "1"], "llm-price"),
+        (["--llm-price", "1"], "--llm-price must be two numbers"),
+        (["--max-cost", "1"], "--max-cost needs --llm-price"),
         (["--levels", "document,sentence"], "levels must go from fine to coarse"),
         (["--questions", "0"], "--questions"),
         (["--seed", "-1"], "--seed"),

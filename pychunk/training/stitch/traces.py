@@ -261,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(message)s")
     logging.getLogger("pychunk").setLevel(logging.INFO)  # without a line for each request of the HTTP client
     options = parser().parse_args(arguments)
-    price = parsed_price(options.llm_price)
+    price = parsed_price(options.llm_price, options.max_cost)
     try:
         limits = {name: getattr(options, name) for name in ("max_cost", "max_calls", "max_tokens")}
         with LLM(options.llm_url, options.llm_model, price=price, **limits) as llm:
