@@ -34,8 +34,11 @@ def timed(work: Callable[[], Any], repeats: int = 3) -> float:
     return float(np.median(times))
 
 
-def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
-    """Measure segment() by the transformer, by pairs of sentences, and by the static encoder."""
+def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate | str]:
+    """Measure segment() by the transformer, by pairs of sentences, and by the static encoder.
+
+    A line of text names a model that is not installed.
+    """
     size = sum(len(text.encode()) for text in texts)
     sentences = sum(map(len, pychunk.split_sentences(texts)))
     for name, method, options in (
@@ -47,7 +50,11 @@ def pipeline_rates(texts: list[str], model: str) -> Iterator[Rate]:
         ("pic, static, GPU", "pic", {"placement": "cuda"}),
         ("pic, static, CPU", "pic", {}),
     ):
-        segmenter = pychunk.Segmenter(method, **options)
+        try:
+            segmenter = pychunk.Segmenter(method, **options)
+        except ImportError as error:
+            yield f"{name}: {error}"
+            continue
         seconds = timed(lambda segmenter=segmenter: segmenter(texts))
         yield Rate(f"text to chunks: {name}", sentences / seconds, "sentences/s")
         yield Rate(f"text to chunks: {name}", size / seconds / 1e6, "MB/s")
