@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -96,111 +96,117 @@ def timed(make: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.process_time() - begin
 
 
-def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any]]:
-    """Return the ways, and what they have in common."""
-    ids = [str(row) for row in range(len(data.documents))]
-    queries = [question.text for question in data.questions][:TIMED]
-    tokens = count_tokens(data.documents)
-    words = sum(len(text.split()) for text in data.documents)
-    per_query = count_tokens(queries) / len(queries)
-    answer = tokens / words * WORDS + per_query
-    placement = pychunk.Placement(threads=threads)
-    of_index: dict[str, Any] = {"vectors": "chunk", "bm25": Bm25(stemmer="english"), "placement": placement}
+@dataclass
+class Measured:
+    """What was measured of each index, by its name: seconds of its stages and of a question, and bytes.
 
-    def made(levels: Sequence[str], pooling: str) -> Any:
-        return pychunk.segment_levels(
-            data.documents,
-            list(levels),
-            vectors="chunk",
-            columns={"blocks": data.blocks},
-            ids=ids,
-            placement=placement,
-            pooling=pooling,
-            **hierarchies.CHUNKS,
-        )
+    ``whole`` is the hierarchy of the last index, and ``told`` what a planner receives for each query.
+    """
+
+    seconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    asked: dict[str, dict[str, float]] = field(default_factory=dict)
+    memory: dict[str, dict[str, int]] = field(default_factory=dict)
+    whole: Any = None
+    told: Any = None
+
+
+def measured(data: Questions, queries: list[str], threads: int | None) -> Measured:
+    """Build and search an index of plain chunks, and one of levels with each pooling."""
+    ids, placement = [str(row) for row in range(len(data.documents))], pychunk.Placement(threads=threads)
+    of_index: dict[str, Any] = {"bm25": Bm25(stemmer="english"), "placement": placement}
+    chunks: dict[str, Any] = {**hierarchies.CHUNKS, "ids": ids, "placement": placement}
+    found = Measured()
 
     def plain() -> Any:
-        cut: dict[str, Any] = hierarchies.CHUNKS
-        return pychunk.segment(data.documents, **cut, vectors="sentence", ids=ids, placement=placement)
+        return pychunk.segment(data.documents, vectors="sentence", **chunks)
+
+    def levelled(pooling: str) -> Any:
+        blocks = {"blocks": data.blocks}
+        return pychunk.segment_levels(
+            data.documents, list(LEVELS), vectors="chunk", columns=blocks, pooling=pooling, **chunks
+        )
 
     def searched(index: pychunk.Index, pairs: Sequence[tuple[str, str]]) -> float:
         index.rank(queries[:2], 1, ranking=Ranking(levels=pairs[0]))  # the first call opens the saved files
         _, spent = timed(lambda: hierarchies.ranked(index, pairs, queries, None, HITS, "hybrid", Ranking()))
         return spent / len(queries)
 
-    seconds: dict[str, dict[str, float]] = {}
-    asked: dict[str, dict[str, float]] = {}
-    memory: dict[str, dict[str, int]] = {}
+    def built(name: str, make: Callable[[], Any], path: Path, vectors: str) -> pychunk.Index:
+        make()  # warm up
+        found.whole, cut = timed(make)
+        index = pychunk.Index.create(path, vectors=vectors, **of_index)
+        rows = found.whole if vectors == "sentence" else found.whole.chunks
+        _, added = timed(lambda: (index.add(rows if vectors == "sentence" else rows()), index.save()))
+        found.seconds[name] = {"chunks": cut, "index": added}
+        return index
+
     with tempfile.TemporaryDirectory() as folder:
-        plain()  # warm up
-        chunks, cut = timed(plain)
-        with pychunk.Index.create(Path(folder) / "plain", **of_index | {"vectors": "sentence"}) as index:
-            _, added = timed(lambda: (index.add(chunks), index.save()))
+        path = Path(folder) / "plain"
+        with built("plain", plain, path, "sentence") as index:
             index.rank(queries[:2], 1)
             _, spent = timed(lambda: index.rank(queries, HITS))
-        seconds["plain"] = {"chunks": cut, "index": added}
-        asked["plain"] = {"plan": 0.0, "search": spent / len(queries)}
-        memory["plain"] = memory_of(Path(folder) / "plain", queries)
+        found.asked["plain"] = {"plan": 0.0, "search": spent / len(queries)}
+        found.memory["plain"] = memory_of(path, queries)
         for name, pooling in (("means", "tokens"), ("compressor", "compressor")):
-            made(LEVELS, pooling)  # warm up
-            whole, cut = timed(partial(made, LEVELS, pooling))
-            with pychunk.Index.create(Path(folder) / name, **of_index) as index:
-                _, added = timed(lambda index=index, whole=whole: (index.add(whole.chunks()), index.save()))
-                seconds[name] = {"chunks": cut, "index": added}
-                asked[name] = {"plan": 0.0, "search": searched(index, [(LEVELS[0], LEVELS[-1])] * len(queries))}
+            path = Path(folder) / name
+            with built(name, partial(levelled, pooling), path, "chunk") as index:
+                search = searched(index, [(LEVELS[0], LEVELS[-1])] * len(queries))
+                found.asked[name] = {"plan": 0.0, "search": search}
                 if name == "compressor":
                     index.plan(queries[:2], "learned")
                     plans, spent = timed(partial(index.plan, queries, "learned"))
-                    asked["learned"] = {
-                        "plan": spent / len(queries),
-                        "search": searched(index, [plan[:2] for plan in plans]),
-                    }
-                    told = index.plan_metadata(queries, max_words=WORDS, headings=True)
-            memory[name] = memory_of(Path(folder) / name, queries)
-        memory["learned"] = memory_of(Path(folder) / "compressor", queries, "learned")
+                    search = searched(index, [plan[:2] for plan in plans])
+                    found.asked["learned"] = {"plan": spent / len(queries), "search": search}
+                    found.told = index.plan_metadata(queries, max_words=WORDS, headings=True)
+            found.memory[name] = memory_of(path, queries)
+        found.memory["learned"] = memory_of(path, queries, "learned")
+    return found
+
+
+def ways(data: Questions, threads: int | None) -> tuple[list[Way], dict[str, Any]]:
+    """Return the ways, and what they have in common."""
+    queries = [question.text for question in data.questions][:TIMED]
+    tokens = count_tokens(data.documents)
+    words = sum(len(text.split()) for text in data.documents)
+    per_query = count_tokens(queries) / len(queries)
+    answer = tokens / words * WORDS + per_query
+    of = measured(data, queries, threads)
     system = plan_prompt.system().system
-    prompts = [f"{system}\n{plan_prompt.user(query, each)}" for query, each in zip(queries, told, strict=True)]
+    prompts = [f"{system}\n{plan_prompt.user(query, each)}" for query, each in zip(queries, of.told, strict=True)]
     read = count_tokens(prompts) / len(prompts)
     wrote = float(count_tokens([PLAN]))
-    spans = np.concatenate([whole.token_counts(level)[whole.stored(level)] for level in ("section", "document")])
+    spans = np.concatenate([of.whole.token_counts(level)[of.whole.stored(level)] for level in ("section", "document")])
     long = spans[spans > SUMMARY]
     written = float(SUMMARY * len(long))
-    none, reading = (0.0, 0.0), (answer, 0.0)
-    of_model = {"plan": 0.0, "search": asked["learned"]["search"]}
+    of_model = {"plan": 0.0, "search": of.asked["learned"]["search"]}
+
+    def way(name: str, index: str, searched: str, **own: Any) -> Way:
+        told: dict[str, Any] = {"encoded": tokens, "made": (0.0, 0.0), "asked": (answer, 0.0)}
+        told |= {"question": of.asked[searched], "memory": of.memory[searched], "seconds": of.seconds[index]}
+        return Way(name, **told | own)
+
     found = [
-        Way("plain chunks", tokens, seconds["plain"], memory["plain"], none, asked["plain"], reading),
-        Way("all levels, means", tokens, seconds["means"], memory["means"], none, asked["means"], reading),
-        Way(
-            "compressor, learned plans",
-            tokens,
-            seconds["compressor"],
-            memory["learned"],
-            none,
-            asked["learned"],
-            reading,
-        ),
-        Way(
+        way("plain chunks", "plain", "plain"),
+        way("all levels, means", "means", "means"),
+        way("compressor, learned plans", "compressor", "learned"),
+        way(
             "compressor, plans of a model",
-            tokens,
-            seconds["compressor"],
-            memory["compressor"],
-            none,
-            of_model,
-            (answer + read, wrote),
+            "compressor",
+            "compressor",
+            question=of_model,
+            asked=(answer + read, wrote),
         ),
-        Way(
+        way(
             "summaries of a model, learned plans",
-            tokens + written,
-            seconds["means"],
-            memory["learned"],
-            (float(long.sum()), written),
-            asked["learned"],
-            reading,
+            "means",
+            "learned",
+            encoded=tokens + written,
+            made=(float(long.sum()), written),
         ),
     ]
     return found, {
         "documents": len(data.documents),
-        "nodes": len(whole),
+        "nodes": len(of.whole),
         "tokens encoded a question": round(per_query, 1),
         "spans that a model would sum up": len(long),
     }
