@@ -98,7 +98,7 @@ def timed(make: Callable[[], Any]) -> tuple[Any, float]:
 
 @dataclass
 class Measured:
-    """What was measured of each index, by its name: seconds of its stages and of a question, and bytes.
+    """The measurements of each index, by its name: seconds of its stages and of a question, and bytes.
 
     ``whole`` is the hierarchy of the last index, and ``told`` what a planner receives for each query.
     """
