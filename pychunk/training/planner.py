@@ -32,7 +32,7 @@ import numpy.typing as npt
 from ..encoders import static_encoder
 from ..index.planners.model_planner import FACTS
 from ..index.planners.planner_features import features
-from . import breadth, breadth_levels
+from . import breadth, breadth_collections, breadth_levels
 from .model_folder import write_facts, write_weights
 from .teacher import import_torch
 from .train_options import add_out, add_plan, command, names, new_parser, plan_from, run, setting
@@ -125,12 +125,12 @@ def lessons(data: breadth.Questions, threads: int | None = None, small: int = 0,
     every = np.arange(len(data.documents))
     found = [_asked(data, every, threads)]
     logger.info("searched %d questions in both versions", len(data.questions))
-    small_ones = breadth.collections(len(every), small, seed) if small else []
+    small_ones = breadth_collections.collections(len(every), small, seed) if small else []
     for number, documents in enumerate(small_ones):
-        own = breadth.about(data, documents.tolist())
+        own = breadth_collections.about(data, documents.tolist())
         if own.questions:
             alone = _asked(own, documents, threads) if number % 2 else None
-            found.append(alone or _asked(breadth.joined(own, LONG), documents, threads, own.questions))
+            found.append(alone or _asked(breadth_collections.joined(own, LONG), documents, threads, own.questions))
     return _joined(found)
 
 

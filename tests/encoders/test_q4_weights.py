@@ -2,6 +2,7 @@
 
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -84,9 +85,11 @@ def test_every_number_is_read(stored: dict[str, np.ndarray], tmp_path: Path) -> 
 @pytest.mark.parametrize(("change", "told"), [(lambda data: b"GGUF" + data[4:], "must begin with E5S1; got b'GGUF'"),
                                               (lambda data: data[:60], r"weights.bin is damaged"),
                                               (lambda data: data[:-60], r"weights.bin is damaged")])  # fmt: skip
-def test_a_damaged_file(change: object, told: str, stored: dict[str, np.ndarray], tmp_path: Path) -> None:
+def test_a_damaged_file(
+    change: Callable[[bytes], bytes], told: str, stored: dict[str, np.ndarray], tmp_path: Path
+) -> None:
     file = tmp_path / "weights.bin"
-    file.write_bytes(change(file.read_bytes()))  # type: ignore[operator]
+    file.write_bytes(change(file.read_bytes()))
     with pytest.raises(ValueError, match=told):
         q4_weights.as_checkpoint(tmp_path, "weights.bin", tmp_path / "out", {})
 

@@ -193,32 +193,6 @@ def test_every_range_of_levels_is_what_a_search_finds(tmp_path: Path) -> None:
     assert not held.all()
 
 
-def test_collections_of_documents() -> None:
-    texts = [f"Ada was an early writer of long programs.\nLife.\n{row} {BODY}\nWork.\n{BODY} {row}" for row in range(9)]
-    data = mixed(of_articles([f"Ada {row}" for row in range(9)], texts))
-    found = breadth.collections(len(data.documents), 4, seed=3)
-    assert sorted(row for own in found for row in own.tolist()) == list(range(len(data.documents)))
-    assert all(1 <= len(own) <= 4 for own in found)
-    asked = 0
-    for rows in found:
-        own = breadth.about(data, rows.tolist())
-        assert own.documents == [data.documents[row] for row in rows]
-        asked += len(own.questions)
-        long = breadth.joined(own, 2)
-        assert len(long.documents) == min(2, len(rows))
-        assert "\n\n".join(long.documents) == "\n\n".join(own.documents)
-        assert long.blocks.offsets[-1] == own.blocks.offsets[-1]
-        for one, other in ((own, long),):
-            for before, after in zip(one.questions, other.questions, strict=True):
-                wanted = [one.documents[before.document][a:b] for a, b in before.spans]
-                assert [other.documents[after.document][a:b] for a, b in after.spans] == wanted
-        texts_of = [[each.documents[row][a:b] for row in range(len(each.documents))
-                     for a, b in zip(each.blocks.rows(row, row + 1).start, each.blocks.rows(row, row + 1).end)]
-                    for each in (own, long)]  # fmt: skip
-        assert texts_of[0] == texts_of[1]
-    assert asked == len(data.questions)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif("PYCHUNK_DATA" not in os.environ, reason="PYCHUNK_DATA names no data")
 def test_the_real_questions() -> None:

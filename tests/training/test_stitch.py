@@ -18,7 +18,7 @@ import pychunk
 from pychunk.index import Ranking
 from pychunk.index.planners import plan_prompt
 from pychunk.index.planners.planner import Metadata, load
-from pychunk.training.stitch import card, command, losses, rollouts, tiny, tiny_task
+from pychunk.training.stitch import card, command, losses, planner, rollouts, tiny, tiny_task
 from pychunk.training.stitch.buffer import ImitationBuffer
 from pychunk.training.stitch.hints import HintLength
 from pychunk.training.stitch.hub_task import HubTask
@@ -321,7 +321,8 @@ def test_what_the_command_trained_plans_in_an_index(tmp_path: Path) -> None:
         assert [plan[:2] for plan in plans] == [("sentence",) * 2, ("document",) * 2, ("document",) * 2]
         assert not any(plan.failed for plan in plans)
         assert all(verb in plan.why for plan, verb in zip(plans, ["sentence .", "document .", "document ."]))
-        assert load(folder)._model is load(str(folder))._model  # type: ignore[attr-defined]  # loaded once
+        once, again = (planner.StitchPlanner(path) for path in (folder, str(folder)))
+        assert once._model is again._model
         (hit,) = index.search("Who purrs?", 1, ranking=Ranking(planner=str(folder)))[0]
         assert hit.text == "Cats purr."
         assert hit.scores["plan"] == str(plans[0])

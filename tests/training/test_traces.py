@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llm_server import Server
@@ -117,7 +118,8 @@ def test_documents_of_several_kinds_stay_apart(documents: Path, tmp_path: Path) 
 
     nodes = traces.drawn(index, 30, 0)
     assert {kind for kind, _ in nodes} == {"sentence", "section", "document"}
-    data = traces.questions_about(index, nodes, Scripted())  # type: ignore[arg-type]
+    scripted: Any = Scripted()
+    data = traces.questions_about(index, nodes, scripted)
     assert len(data.documents) == len(ANIMALS) + 1
     for question, (_, row) in zip(data.questions, nodes, strict=True):
         ((start, end),) = question.spans

@@ -187,12 +187,12 @@ def test_what_a_planner_is_told(index: pychunk.Index) -> None:
                 assert place[nodes[inside]][:2] <= place[hit][:2]
                 assert place[nodes[inside]][2] >= place[hit][2]
     assert metadata.headings == ()
-    planner.headings = True  # type: ignore[attr-defined]
+    planner.headings = True  # type: ignore[attr-defined]  # planners may be functions
     index.plan(["Who purrs?"], planner)
     assert told[-1][1].headings
     index.search("Who purrs?", 1, ranking=Ranking(planner=planner), ids=["cats"])
     assert told[-1][1].headings == ()  # a filtered search shows a planner no text of other documents
-    del planner.headings  # type: ignore[attr-defined]
+    del planner.headings  # type: ignore[attr-defined]  # planners may be functions
     (told_headings,) = index.plan_metadata(["Who purrs?"], headings=True)
     assert told_headings.headings
     sections = index.table["text"].to_pylist()
