@@ -51,9 +51,6 @@ class VectorScan:
         self._offsets = offsets
         self._first = np.cumsum([0, *map(len, arrays)])
         self._size = arrays[0].shape[1] * arrays[0].itemsize if arrays else 0
-        count = sum(map(len, arrays))
-        self._filled = None if offsets is None else np.diff(offsets) > 0
-        self._count = count if self._filled is None else int(self._filled.sum())
 
     def check(self, rows: I64 | None = None) -> None:
         """Check the blocks of rows (None: all) that were not read before.
@@ -82,12 +79,6 @@ class VectorScan:
         sizes = self._offsets[chunks + 1] - self._offsets[chunks]
         ends = np.cumsum(sizes)
         self.check(np.arange(int(sizes.sum())) + np.repeat(self._offsets[chunks] - ends + sizes, sizes))
-
-    def found(self, allowed: Mask | None) -> int:
-        """Return the number of chunks that a search can find: those that are allowed and have a vector."""
-        if allowed is None:
-            return self._count
-        return int(np.count_nonzero(allowed if self._filled is None else allowed & self._filled))
 
     def top(
         self,

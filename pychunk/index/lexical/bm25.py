@@ -106,11 +106,11 @@ class BM25:
             own = np.flatnonzero((rows >= place.start) & (rows < place.stop))
             if not len(own):
                 continue
-            wanted = rows[own] - place.start
+            wanted = (rows[own] - place.start).astype(part.rows.dtype)
             for term, (begin, end) in enumerate(zip(*(each.tolist() for each in borders), strict=True)):
                 if begin < end:
                     of_term = part.rows[begin:end]
-                    at = np.minimum(np.searchsorted(of_term, wanted.astype(of_term.dtype)), end - begin - 1)
+                    at = np.minimum(np.searchsorted(of_term, wanted), end - begin - 1)
                     found[term, own] = of_term[at] == wanted
         return found
 

@@ -73,7 +73,6 @@ def test_a_scan_is_brute_force(
         own = scan.score_chunks(query, every)
         assert (own[0].tolist(), own[1].tolist()) == (scores.tolist(), best.tolist())
         assert scan.score_rows(query, np.arange(len(rows))).tolist() == reference.products(rows, query).tolist()
-    assert scan.found(allowed) == len(reference.top(rows, offsets, queries[0], 10**12, allowed)[1])
 
 
 @pytest.mark.slow
