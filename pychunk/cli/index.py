@@ -260,7 +260,7 @@ def index(
 def _hidden_parameters(made: Index, reading: ReaderOptions, *, prune: bool) -> list[str]:
     """Return the URL parameters that names in the index must not contain, hidden in this or an earlier run."""
     before = frozenset(filter(None, made.user_data.get("hide_parameters", "").split(",")))
-    new = sorted(parameters(reading.hide_parameter) - before)
+    new = sorted(reading.hidden - before)
     if new and len(made) and not prune:
         said = (
             f"documents that were added before {', '.join(new)} was hidden keep their names; remove them with --prune"

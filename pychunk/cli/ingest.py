@@ -144,7 +144,6 @@ def command(
                     columns=reading.roles,
                     ids=reading.ids,
                     metadata_columns=reading.metadata_columns or (),
-                    hide_parameters=reading.hide_parameter or (),
                     **reading.reading,
                     limit=reading.limit,
                     sample=drawn,

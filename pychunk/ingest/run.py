@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def ingest(
     out: str | Path,
     *,
     kind: str = "auto",
+    endings: Mapping[str, str] | None = None,
     columns: DocumentColumns | None = None,
     ids: str | None = None,
     metadata_columns: Sequence[str] = (),
@@ -101,6 +102,7 @@ def ingest(
             describes the source in detail, and the arguments that it shares with this function.
         out: The output folder. It is created if it does not exist.
         kind: The kind of the files, such as ``"parquet"``. ``"auto"`` takes the kind from their names or first bytes.
+        endings: The kinds of files by the endings of their names, such as ``{".log": "text"}``.
         columns: The columns of tables that hold the text and further facts about each document, by role. See
             :func:`pychunk.segment`.
         ids: The column of the ids in tables. The default is ``id``, else the file's name and the row's number.
@@ -168,6 +170,7 @@ def ingest(
     opened = open_source(
         sources,
         kind=kind,
+        endings=endings,
         column=column,
         ids=ids,
         metadata_columns=metadata_columns,

@@ -22,6 +22,8 @@ def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing:
     """Return the facts in the types of JSON. Two runs with equal facts write equal bytes."""
     metadata = nothing.metadata
     reader = {field.name: getattr(source, field.name) for field in fields(source) if field.name not in _OWN}
+    if not source.endings:  # runs of earlier versions have none, and can still be continued
+        del reader["endings"]
     reader["wanted"] = {"redirects": source.wanted.redirects, "namespaces": sorted(source.wanted.namespaces)}
     found = {
         "source": {

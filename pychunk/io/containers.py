@@ -14,6 +14,7 @@ import pyarrow as pa
 from . import kinds
 from .decompression.bzip2 import Block
 from .document_batches import EXCERPT_BYTES, DeadLetter, Document
+from .endings import kind_by
 from .formats.converted_files import RawFile
 from .formats.paged_files import MAX_BYTES
 
@@ -50,7 +51,7 @@ def contained(
     def tell(reason: str) -> None:
         file.tell(DeadLetter(path, "whole file", reason, data[:EXCERPT_BYTES], partial=True))
 
-    kind = kind_inside(name, data)
+    kind = kind_by(name, asked.endings) or kind_inside(name, data)
     if kind is None:
         tell(f"not read: {kinds.why_unread(name, data[:4096])}")
         return

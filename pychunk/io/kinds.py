@@ -6,6 +6,7 @@ import codecs
 import functools
 import io
 import itertools
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,7 @@ class ParserOptions(NamedTuple):
         links: What a link in HTML becomes in the text: only its words, or its words and target.
         quotes: Whether quotation marks in CSV enclose fields.
         elsewhere: The columns of ``metadata_columns`` that other files of the source have, so this file may lack them.
+        endings: The kinds that the caller gave for endings of files' names (:mod:`.endings`).
     """
 
     column: str | None = None
@@ -68,6 +70,7 @@ class ParserOptions(NamedTuple):
     links: Links = "text"
     quotes: bool = True
     elsewhere: tuple[str, ...] = ()
+    endings: tuple[tuple[str, str], ...] = ()
 
     @property
     def named(self) -> dict[str, Any]:
@@ -685,12 +688,12 @@ def _is_utf8(head: bytes) -> bool:
     return True
 
 
-_PLAIN = "text of an unknown kind: pass kind='text' to read it"
+_PLAIN = "text of an unknown kind: pass kind='text'"
 
 
 def is_plain(reason: str) -> bool:
     """Return whether the reason of :func:`why_unread` only says that a file is text."""
-    return reason == _PLAIN
+    return reason.startswith(_PLAIN)
 
 
 def why_unread(path: str, head: bytes) -> str:
@@ -720,4 +723,6 @@ def why_unread(path: str, head: bytes) -> str:
         return "JSON that is neither an array of objects nor a DoclingDocument: pass kind='json' to read its values"
     if asked in ("yaml", "toml"):
         return f"of kind {asked}, which is most often settings: pass kind='{asked}' to read its values"
-    return _PLAIN
+    ending = os.path.splitext(streams.bare(files.base_name(path)))[1]
+    more = f" or endings={{'{ending}': 'text'}}" if re.fullmatch(r"\.[\w-]+", ending) else ""
+    return f"{_PLAIN}{more} to read it"

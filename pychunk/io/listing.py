@@ -11,6 +11,7 @@ from . import files
 from .decompression import streams
 from .decompression.bzip2 import Block
 from .document_batches import DeadLetter
+from .endings import Endings, kind_by
 from .files import SourceFile
 from .formats.text_files import not_text
 from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, on_request, why_unread
@@ -23,14 +24,20 @@ _HEAD = 4096
 _REQUIRED = ("html", "pdf")
 
 
-def listed(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
+def listed(
+    paths: list[str], kind: str, encoding: str, endings: Endings = ()
+) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return the files to read, the kind of each, and the files that are not read.
+
+    ``endings`` has the kinds of files whose names end so, whatever else would tell their kind.
 
     Raises:
         ValueError: There is no path, two paths name the same file, a folder has no file of the kind, or a file is of an
             unknown kind. The message says what to pass.
     """
-    return _listed(paths[0], kind, encoding) if len(paths) == 1 else _listed_together(paths, kind, encoding)
+    if len(paths) == 1:
+        return _listed(paths[0], kind, encoding, endings)
+    return _listed_together(paths, kind, encoding, endings)
 
 
 def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
@@ -49,7 +56,9 @@ def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
             seen[own] = path
 
 
-def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
+def _listed_together(
+    paths: list[str], kind: str, encoding: str, endings: Endings
+) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return what :func:`_listed` returns, for several paths one after the other."""
     if not paths:
         raise ValueError("name a file, a folder or a URL; got an empty list")
@@ -57,21 +66,22 @@ def _listed_together(paths: list[str], kind: str, encoding: str) -> tuple[list[S
         raise ValueError(
             "standard input (-) cannot be combined with other inputs: write it to a file, or leave out the other inputs"
         )
-    listed = [_listed(each, kind, encoding) for each in paths]
+    listed = [_listed(each, kind, encoding, endings) for each in paths]
     check_once(zip(paths, (found for found, _, _ in listed), strict=True))
     found, kinds, ignored = ([each for part in parts for each in part] for parts in zip(*listed, strict=True))
     return found, kinds, ignored
 
 
-def _listed(path: str, kind: str, encoding: str) -> tuple[list[SourceFile], list[str], list[str]]:
+def _listed(path: str, kind: str, encoding: str, endings: Endings) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return the files to read, the kind of each, and the files that are not read."""
     if path == "-":
         return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
     found = files.find_if_reached(path)
     if len(found) == 1 and found[0].path == files.plain(path):
-        return found, [kind if kind != "auto" else _recognised(found[0].path)], []
+        only = found[0].path
+        return found, [kind if kind != "auto" else kind_by(only, endings) or _recognised(only)], []
     lacking: dict[str, bool] = {}
-    kinds = {file.path: _kind_in_folder(file.path, kind, lacking) for file in found}
+    kinds = {file.path: kind_by(file.path, endings) or _kind_in_folder(file.path, kind, lacking) for file in found}
     again = _again(kinds)
     for name in again:
         kinds[name] = None

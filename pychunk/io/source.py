@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import groupby
@@ -31,6 +31,7 @@ from .document_batches import (
     refuse,
     table_of,
 )
+from .endings import Endings, checked, kind_by
 from .files import SourceFile
 from .formats import json_paths
 from .formats.converted_files import RawFile
@@ -94,6 +95,7 @@ class Source:
             types that :meth:`kept_types` finds.
         hide_parameters: The names of secret parameters of URLs, normalized for comparison. Names of files do not show
             these parameters.
+        endings: The kinds that the caller gave for endings of files' names.
     """
 
     path: str
@@ -119,6 +121,7 @@ class Source:
     markup: Markup | None = None
     kept: tuple[tuple[str, pa.DataType], ...] = ()
     hide_parameters: tuple[str, ...] = ()
+    endings: Endings = ()
 
     @property
     def kind(self) -> str:
@@ -401,7 +404,8 @@ class Source:
             # If the name of a file in a folder does not identify its kind, an error in this file only becomes a
             # warning. Otherwise one such file would end the reading of the whole folder.
             in_folder = files.plain(self.path) != file.path
-            guessed = kind_of(file.path, kind) != kind and in_folder
+            named = kind_by(file.path, self.endings) or kind_of(file.path, kind)
+            guessed = named != kind and in_folder
             own = _softened(tell) if guessed else tell
             try:
                 for item in self._read(kind, file, own):
@@ -458,6 +462,7 @@ class Source:
             links=self.links,
             quotes=self.quotes,
             elsewhere=tuple(name for name in kept if name in metadata_columns and name not in self.needed),
+            endings=self.endings,
         )
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> ParserInput:
@@ -506,6 +511,7 @@ def open_source(
     path: str | Path | Sequence[str | Path],
     *,
     kind: str = "auto",
+    endings: Mapping[str, str] | None = None,
     column: str | None = None,
     ids: str | None = None,
     metadata_columns: Sequence[str] = (),
@@ -537,6 +543,9 @@ def open_source(
             read, too. If ``kind`` is not auto, a file in a folder is read if its name identifies that kind, or if its
             name identifies no kind and its first bytes fit ``kind``. ``Source.unread()`` says why other files are not
             read. Files of all kinds but Parquet and Arrow may be compressed: .gz, .bz2, .zst, .xz, .7z.
+        endings: The kinds of files by the endings of their names, such as ``{".log": "text", ".rec": "csv"}``, also
+            of files inside archives. They come before all other signs of a kind. A ``kind`` other than auto still
+            leaves out the files of other kinds.
         column: jsonl, csv, tsv, parquet, arrow: the column of the text. Default: the only string column, else ``text``.
         ids: jsonl, csv, tsv, parquet, arrow: the column of ids. Default: ``id``, else the file's name and the row's
             number. Ids are strings, as the file writes them. The id of a text, Markdown, HTML or PDF file is its path
@@ -579,7 +588,7 @@ def open_source(
             not matter. No name of a file, error or dead letter shows these parameters.
 
     Raises:
-        ValueError: The kind, encoding, ``noise`` or ``links`` is unknown. The ``noise_threshold`` is invalid.
+        ValueError: A kind, the encoding, ``noise`` or ``links`` is unknown. The ``noise_threshold`` is invalid.
             ``hide_parameters`` has a value with a name. There is no path, two paths name the same file, or "-" is one
             of several paths. Columns do not exist (raised while reading).
         FileNotFoundError: There is no such file.
@@ -606,7 +615,8 @@ def open_source(
         dict.fromkeys([*([metadata_columns] if isinstance(metadata_columns, str) else metadata_columns), *needed])
     )
     codec = streams.encoding_of(encoding)
-    found, kinds, ignored = listed(paths, kind, codec)
+    known = checked(endings or {})
+    found, kinds, ignored = listed(paths, kind, codec, known)
     _check_kept(metadata_columns, column, ids, kinds)
     if kind == "auto" and dead_letters is refuse and (missing := unread_files(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
@@ -638,6 +648,7 @@ def open_source(
         quotes,
         markup,
         hide_parameters=tuple(sorted(hides)),
+        endings=known,
     )
 
 

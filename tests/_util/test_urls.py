@@ -198,7 +198,7 @@ def test_parameters_to_hide_are_names() -> None:
     assert (both, both.address) == ("http://h/a", url.address)
     again = pickle.loads(pickle.dumps(both))
     assert (again, again.address, again.hides) == (both, both.address, both.hides)
-    done = invoke(["segment", "http://h/a", "--hide-parameter", "visitor=planted"])
+    done = invoke(["segment", "http://h/a", "--reader", "hide_parameters=visitor=planted"])
     assert done.exit_code == 2
     assert "planted" not in done.output
 
@@ -306,10 +306,8 @@ def test_nothing_that_commands_write_has_a_parameter_that_is_hidden_by_name(
     to = {"-": [], "ingest": ["-o", str(tmp_path / "out")], "view": ["-o", str(tmp_path / "c.html")]}
     command = [
         form if form in ("ingest", "view") else "segment",
-        "--hide-parameter",
-        "x",
-        "--hide-parameter",
-        "visitorid",
+        "--reader",
+        "hide_parameters=x+visitorid",
     ]
     command += to.get(form, ["-o", str(tmp_path / f"c.{form}")])
     skip = [] if form == "ingest" else ["--on-error", "skip"]
@@ -329,12 +327,12 @@ def test_nothing_that_commands_write_has_a_parameter_that_is_hidden_by_name(
 
 def test_an_index_remembers_the_parameters_that_were_hidden(host: str, tmp_path: Path) -> None:
     to = ["-o", str(tmp_path / "i")]
-    for more in (["--hide-parameter", "visitor-id"], []):
+    for more in (["--reader", "hide_parameters=visitor-id"], []):
         done = invoke(["index", visited(host, "ok.txt"), visited(host, "ok.csv"), *to, *more])
         assert done.exit_code == 0, done.output
         assert PLANTED not in everything_in(tmp_path) + done.output.encode()
     assert "0 documents added, 3 kept" in done.output
-    done = invoke(["index", visited(host, "ok.txt"), *to, "--hide-parameter", "page"])
+    done = invoke(["index", visited(host, "ok.txt"), *to, "--reader", "hide_parameters=page"])
     assert "added before page was hidden keep their names; remove them with --prune" in done.output
     assert "1 document added" in done.output
     done = invoke(["index", visited(host, "ok.txt"), *to, "--prune"])

@@ -372,7 +372,12 @@ def tell_ignored(ignored: list[str], kind: str) -> None:
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
         said = f"not read, because of an unknown or different kind: {', '.join(ignored[:3])}{more}"
-        say(f"{said} (--kind text reads files of any name as text)" if kind == "auto" else said, "yellow")
+        say(
+            f"{said} (--kind text reads files of any name as text, --ext .log=text those of one ending)"
+            if kind == "auto"
+            else said,
+            "yellow",
+        )
 
 
 def text_bytes(out: ChunkBatch) -> int:

@@ -25,7 +25,10 @@ from .console import is_json, say, write_json
 _HOLDERS = {
     **dict.fromkeys(("device", "threads", "runtime", "precision"), "--placement"),
     **dict.fromkeys(
-        ("encoding", "quotes", "markup", "redirects", "namespaces", "workers", "noise", "noise_threshold", "links"),
+        (
+            *("encoding", "quotes", "markup", "redirects", "namespaces", "workers", "noise", "noise_threshold"),
+            *("links", "hide_parameters"),
+        ),
         "--reader",
     ),
     **dict.fromkeys(ROLES, "--column"),
@@ -49,6 +52,8 @@ _STAGE = re.compile(r"\b(Rerank|Rewrite)\('([^']+)'\)")
 _PARENTS = re.compile(r"\bExpansion\('(\w+)', parents=True\)")
 #: A role of the argument ``columns`` in a message. Another function's keyword for it may follow in brackets.
 _ROLE = re.compile(r"columns=\{'(\w+)': \.\.\.\}(?: \(column= of [^)]*\))?")
+#: The argument ``endings`` in a message.
+_ENDINGS = re.compile(r"endings=\{'([^']+)': '(\w+)'\}")
 #: The keywords in messages about an LLM endpoint, with their options. The key has no option, because it comes only from
 #: the environment.
 _OF_A_MODEL = {"url=": "--llm-url", "model=": "--llm-model", "key= or ": ""}
@@ -79,11 +84,14 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     '--rerank features needs terms: search with --mode hybrid'
     >>> in_flags("parents= needs a tree: pass Expansion('subtree', parents=True)", {})
     '--parents needs a tree: pass --expand subtree --parents'
+    >>> in_flags("text of an unknown kind: pass kind='text' or endings={'.log': 'text'} to read it", {})
+    'text of an unknown kind: pass --kind text or --ext .log=text to read it'
     """
     message = _PLACED.sub(lambda found: f"{found[1]}={found[2].removeprefix('...')}", message)
     message = _VECTORS.sub(r"--vectors \1 --vector-encoder", message)
     message = _STAGE.sub(lambda found: f"--{found[1].lower()} {found[2]}", message)
     message = _PARENTS.sub(r"--expand \1 --parents", message)
+    message = _ENDINGS.sub(r"--ext \1=\2", message)
     if "PYCHUNK_LLM_" in message:
         for keyword, said in _OF_A_MODEL.items():
             message = re.sub(rf"\b{keyword}", said, message)

@@ -16,6 +16,7 @@ from ..._util.urls import named, parameters
 from ...inputs.document_columns import ROLES, DocumentColumns, wanted_columns
 from ...io import KINDS, Source, open_source
 from ...io.document_batches import DeadLetters
+from ...io.endings import checked
 from ...placement import Placement
 from ...tokenizers.tokenizer import Tokenizer
 from ...vectors import Vectors as ReturnedVectors
@@ -43,6 +44,12 @@ def _namespaces(value: str) -> tuple[int, ...] | None:
     return None if value == "all" else tuple(int(each) for each in value.split("+"))
 
 
+def _secrets(value: str) -> tuple[str, ...]:
+    names = tuple(value.split("+"))
+    parameters(names)
+    return names
+
+
 #: The options of readers that --reader takes: keywords of `open_source`, with the parsers of their values.
 _READER: dict[str, Callable[[str], Any]] = {
     "encoding": str,
@@ -54,6 +61,7 @@ _READER: dict[str, Callable[[str], Any]] = {
     "noise": str,
     "noise_threshold": float,
     "links": str,
+    "hide_parameters": _secrets,
 }
 _EXPECTED: dict[Any, str] = {
     _yes: "write yes or no",
@@ -301,24 +309,21 @@ class ReaderOptions:
             help="Option of a reader; may be repeated. encoding=cp1252 is for text, CSV and JSON Lines; "
             "markup=markdown (or html, auto) for tables; quotes=no for CSV and TSV; redirects=yes and namespaces=0+14 "
             "(or all) for mediawiki; workers=2 for mediawiki and PDF. For HTML there are noise=rules or off (default: "
-            "model), noise_threshold=0.3 (default: chosen for each page) and links=inline.",
+            "model), noise_threshold=0.3 (default: chosen for each page) and links=inline. hide_parameters=visitor+sid "
+            "names secret parameters of URLs, which no output and no message shows; users, passwords, tokens, keys, "
+            "signatures and the like are always hidden.",
         ),
     ] = None
-    hide_parameter: Annotated[
+    ext: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help="Secret parameter of URLs, which no output and no message shows. Users, passwords, tokens, keys, "
-            "signatures and the like are always hidden; may be repeated.",
+            metavar="ENDING=KIND",
+            help="Kind of the files whose names end so, such as .log=text, also inside archives; may be repeated.",
         ),
     ] = None
     limit: Annotated[int | None, typer.Option(min=1, help="Read only the first N documents.")] = None
 
     def __post_init__(self) -> None:
-        try:
-            parameters(self.hide_parameter)
-        except ValueError as error:
-            raise typer.BadParameter(f"--hide-parameter: {error}") from None
         try:
             _ = self.reading
         except ValueError as error:
@@ -358,7 +363,7 @@ class ReaderOptions:
         Raises:
             ValueError: An option is unknown or has a wrong value.
         """
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {"endings": self._endings()} if self.ext else {}
         for each in self.reader or []:
             name, _, value = each.partition("=")
             if name not in _READER:
@@ -368,13 +373,29 @@ class ReaderOptions:
                 raise ValueError(f"--reader names {name} twice; name it once")
             try:
                 found[name] = _READER[name](value)
-            except ValueError:
-                raise ValueError(f"--reader {name}={value}: {_EXPECTED.get(_READER[name], 'wrong value')}") from None
+            except ValueError as error:  # the value of hide_parameters may hold a secret
+                expected = _EXPECTED.get(_READER[name])
+                raise ValueError(f"--reader {name}={value}: {expected}" if expected else f"{name}: {error}") from None
         return found
+
+    def _endings(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for each in self.ext or []:
+            ending, _, kind = each.partition("=")
+            if not ending or not kind:
+                raise ValueError(f"--ext {each}: write an ending and a kind, such as .log=text")
+            if found.setdefault(ending, kind) != kind:
+                raise ValueError(f"--ext names {ending} twice: {found[ending]} and {kind}; name it once")
+        return dict(checked(found))
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The further parameters of URLs that are secret."""
+        return parameters(self.reading.get("hide_parameters"))
 
     def named(self, paths: list[str]) -> list[str]:
         """Return paths and URLs as messages name them, without secrets."""
-        return named(paths, parameters(self.hide_parameter))
+        return named(paths, self.hidden)
 
     def sources(
         self,
@@ -490,7 +511,6 @@ class ReaderOptions:
             needed=list(said.values()),
             dead_letters=dead_letters,
             **self.reading,
-            hide_parameters=self.hide_parameter or (),
         )
 
 
