@@ -36,6 +36,7 @@ from .shared.errors import readable_errors
 EXTRAS = {
     "docs": "reading HTML and PDF",
     "office": "reading files of Office",
+    "ocr": "reading scanned pages and images",
     "code": "reading source code by its definitions",
     "index": "stems of words in an index",
     "hnsw": "graphs of vectors in an index",

@@ -271,4 +271,5 @@ def _how(source: Source, kind: str) -> list[Any]:
 
         with contextlib.suppress(metadata.PackageNotFoundError):
             version = metadata.version(package)
-    return [source.encoding, source.noise, source.noise_threshold, source.links, version]
+    ocr = [True] if source.ocr and kind == "pdf" else []
+    return [source.encoding, source.noise, source.noise_threshold, source.links, version, *ocr]

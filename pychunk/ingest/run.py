@@ -70,6 +70,7 @@ def ingest(
     noise: How = "model",
     noise_threshold: float | None = None,
     links: Links = "text",
+    ocr: bool = False,
     hide_parameters: Sequence[str] = (),
     limit: int | None = None,
     sample: int | None = None,
@@ -115,6 +116,7 @@ def ingest(
         noise: The way in which noise of HTML pages is found: ``"model"``, ``"rules"`` or ``"off"``.
         noise_threshold: The score above which the model removes a block, 0 to 1. The default adapts to each page.
         links: What a link becomes in the text: only its words (``"text"``), or its words and target (``"inline"``).
+        ocr: Whether the text of scanned pages of PDF, and of images, is recognized (extra ``ocr``).
         hide_parameters: The names of further parameters of URLs that are secret, so that no file or error shows them.
         limit: The number of documents to read, from the first on.
         sample: The number of documents to draw. The sample consists of the documents with the lowest hashes of id and
@@ -183,6 +185,7 @@ def ingest(
         noise=noise,
         noise_threshold=noise_threshold,
         links=links,
+        ocr=ocr,
         hide_parameters=hide_parameters,
         workers=workers,
         threads=where.threads,

@@ -16,14 +16,17 @@ from ..vectors import Vectors
 
 #: The fields of a source that do not change the documents it yields, or that the facts hold under another key.
 _OWN = ("path", "inputs", "files", "kinds", "ignored", "workers", "threads", "dead_letters", "kept")
+#: The fields of a source that the facts leave out if they have no value.
+_LATER = ("endings", "ocr")
 
 
 def of(source: Source, options: dict[str, Any], chosen: dict[str, Any], nothing: ChunkBatch) -> dict[str, Any]:
     """Return the facts in the types of JSON. Two runs with equal facts write equal bytes."""
     metadata = nothing.metadata
     reader = {field.name: getattr(source, field.name) for field in fields(source) if field.name not in _OWN}
-    if not source.endings:  # runs of earlier versions have none, and can still be continued
-        del reader["endings"]
+    for name in _LATER:  # runs of earlier versions have none, and can still be continued
+        if not reader[name]:
+            del reader[name]
     reader["wanted"] = {"redirects": source.wanted.redirects, "namespaces": sorted(source.wanted.namespaces)}
     found = {
         "source": {

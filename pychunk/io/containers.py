@@ -52,7 +52,7 @@ def contained(
         file.tell(DeadLetter(path, "whole file", reason, data[:EXCERPT_BYTES], partial=True))
 
     kind = kind_by(name, asked.endings) or kind_inside(name, data)
-    if kind is None:
+    if kind is None or (kind == "image" and not asked.ocr):
         tell(f"not read: {kinds.why_unread(name, data[:4096])}")
         return
     own = kinds.KINDS[kind]

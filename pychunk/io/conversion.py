@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._util.counting import counted
 from .._util.worker_process import Processes
 from ..parsing.converters import dispatch
 from ..parsing.pdf.paged_text import Paged
+from ..telemetry import record
 from .containers import contained
 from .document_batches import DeadLetter, DeadLetters, Document
-from .formats.converted_files import PDF, RawFile, converted, processes
+from .formats.converted_files import IMAGE, PDF, PDF_BY_OCR, RawFile, converted, processes
 from .kinds import KINDS, ParserInput, ParserOptions, ending_of
 
 #: The function that calls the converters of all kinds but PDF, so that few processes serve many kinds.
@@ -37,6 +41,7 @@ class Conversion:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._pools: dict[str, Processes] = {}
+        self._pages, self._seconds = 0, 0.0
 
     def documents(
         self, items: Sequence[Document | RawFile], kind: str, asked: ParserOptions = _DEFAULTS
@@ -53,14 +58,19 @@ class Conversion:
         Raises:
             ImportError: A package that a kind needs is not installed.
         """
-        found = self._called([item for item in items if isinstance(item, RawFile)])
+        begun = time.perf_counter()
+        found = self._called([item for item in items if isinstance(item, RawFile)], ocr=asked.ocr)
+        took = time.perf_counter() - begun
         documents: list[Document] = []
         letters: list[DeadLetter] = []
         for item in items:
             if isinstance(item, Document):
                 documents.append(item)
                 continue
-            made = converted(item, next(found), KINDS[kind].columns)
+            result = next(found)
+            if isinstance(result, Paged) and (pages := len(result.facts.get("ocr", ()))):
+                self._pages, self._seconds, took = self._pages + pages, self._seconds + took, 0.0
+            made = converted(item, result, KINDS[kind].columns)
             documents += [] if made.document is None else [made.document]
             letters += made.letters
             for name, data in made.attached:
@@ -69,11 +79,13 @@ class Conversion:
                 letters += more
         return documents, letters
 
-    def _called(self, items: Sequence[RawFile]) -> Iterator[Paged | Exception]:
+    def _called(self, items: Sequence[RawFile], *, ocr: bool) -> Iterator[Paged | Exception]:
         """Return the results of the converters in the order of the files."""
         order: dict[str, list[int]] = {}
         for at, item in enumerate(items):
-            order.setdefault(PDF if KINDS[item.kind].function == PDF else _ANY, []).append(at)
+            name = KINDS[item.kind].function
+            called = PDF_BY_OCR if ocr and name == PDF else name if name in (PDF, IMAGE) else _ANY
+            order.setdefault(called, []).append(at)
         results: dict[int, Paged | Exception] = {}
         for function, places in order.items():
             own = [items[at] for at in places]
@@ -83,7 +95,7 @@ class Conversion:
             pool = self._pools.setdefault(function, processes(function, self._workers))
             asked = [
                 item.data
-                if function == PDF
+                if function != _ANY
                 else dispatch.request(KINDS[item.kind].function, item.data, ending_of(item.id, item.kind))
                 for item in own
             ]
@@ -91,7 +103,12 @@ class Conversion:
         return iter([results[at] for at in range(len(items))])
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, and log how fast text was recognized."""
         for pool in self._pools.values():
             pool.close()
         self._pools.clear()
+        if self._pages:
+            said = f"recognized the text of {counted(self._pages, 'page')}, %(rate).2f a second"
+            rate = self._pages / max(self._seconds, 1e-9)
+            record(logging.INFO, "ocr.end", said, pages=self._pages, rate=rate)
+            self._pages = 0

@@ -57,6 +57,7 @@ class ParserOptions(NamedTuple):
         quotes: Whether quotation marks in CSV enclose fields.
         elsewhere: The columns of ``metadata_columns`` that other files of the source have, so this file may lack them.
         endings: The kinds that the caller gave for endings of files' names (:mod:`.endings`).
+        ocr: Whether text in images is recognized.
     """
 
     column: str | None = None
@@ -71,6 +72,7 @@ class ParserOptions(NamedTuple):
     quotes: bool = True
     elsewhere: tuple[str, ...] = ()
     endings: tuple[tuple[str, str], ...] = ()
+    ocr: bool = False
 
     @property
     def named(self) -> dict[str, Any]:
@@ -398,6 +400,7 @@ def converter(
 
 
 _ZIP = b"PK\x03\x04"
+_IMAGES = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\0|MM\0\*|BM....\0\0\0\0|RIFF....WEBP", re.DOTALL)
 #: The beginning of a mail: some lines of headers. The beginning of a mailbox: a line ``From`` and a header.
 _MAIL_BEGINS = re.compile(
     rb"(?:[A-Za-z][A-Za-z0-9-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)*"
@@ -487,11 +490,21 @@ KINDS = {
         _named(r".*\.pdf$"),
         _raw("pdf"),
         lambda head: b"%PDF-" in head[:1024],
-        columns=paged_files.COLUMNS,
+        columns=(*paged_files.COLUMNS, *converted_files.OCR),
         function=converted_files.PDF,
         endings=(".pdf",),
         needs=("pypdfium2",),
         install=_DOCS,
+    ),
+    "image": converter(
+        "image",
+        [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"],
+        converted_files.IMAGE,
+        begins=lambda head: _IMAGES.match(head) is not None,
+        columns=converted_files.OCR,
+        pages=True,
+        needs=("rapidocr",),
+        install='pip install "pychunk-native[ocr]"',
     ),
     "docx": _office("docx", [".docx", ".docm"], b"word/", ("mammoth", "selectolax")),
     "pptx": _office("pptx", [".pptx", ".pptm", ".ppsx"], b"ppt/", ("pptx",), pages=True),
@@ -580,9 +593,9 @@ KINDS |= {
         is_container=True,
     ),
 }
-#: The kinds that are most often settings or data, so that a folder's files are read only if the caller asks for the
-#: kind. The first bytes of .json decide, and .xml is a dump of a wiki otherwise.
-ON_REQUEST = ("json", "yaml", "toml", "xml")
+#: The kinds that are most often settings, data or pictures, so that a folder's files are read only if the caller asks
+#: for the kind, or images with ``ocr``. The first bytes of .json decide, and .xml is a dump of a wiki otherwise.
+ON_REQUEST = ("json", "yaml", "toml", "xml", "image")
 #: The names of all other kinds in one pattern, with a named group for each kind, so that the first matching kind is
 #: found.
 _ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items() if name not in ON_REQUEST))
@@ -708,6 +721,9 @@ def why_unread(path: str, head: bytes) -> str:
     bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if bare.startswith(b"<?xml") or (kind_of(path) == "mediawiki" and head):
         return _FOREIGN_XML
+    asked = on_request(path)
+    if asked == "image":
+        return "an image: pass ocr=True to read its text"
     if (known := kind_of(path)) is not None:
         if lacks := KINDS[known].lacks:
             return f"of kind {known}, which needs {lacks}: {KINDS[known].install}"
@@ -718,7 +734,6 @@ def why_unread(path: str, head: bytes) -> str:
         return f"its first bytes are of kind {found}, but its name is of no kind: pass kind='{found}' to read it"
     if reason := not_text(head) or (BINARY if is_binary(head) else ""):
         return reason
-    asked = on_request(path)
     if asked == "json" and bare.startswith((b"{", b"[")):
         return "JSON that is neither an array of objects nor a DoclingDocument: pass kind='json' to read its values"
     if asked in ("yaml", "toml"):

@@ -25,19 +25,20 @@ _REQUIRED = ("html", "pdf")
 
 
 def listed(
-    paths: list[str], kind: str, encoding: str, endings: Endings = ()
+    paths: list[str], kind: str, encoding: str, endings: Endings = (), *, ocr: bool = False
 ) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return the files to read, the kind of each, and the files that are not read.
 
-    ``endings`` has the kinds of files whose names end so, whatever else would tell their kind.
+    ``endings`` has the kinds of files whose names end so, whatever else would tell their kind. With ``ocr``, images in
+    folders are files to read.
 
     Raises:
         ValueError: There is no path, two paths name the same file, a folder has no file of the kind, or a file is of an
             unknown kind. The message says what to pass.
     """
     if len(paths) == 1:
-        return _listed(paths[0], kind, encoding, endings)
-    return _listed_together(paths, kind, encoding, endings)
+        return _listed(paths[0], kind, encoding, endings, ocr=ocr)
+    return _listed_together(paths, kind, encoding, endings, ocr=ocr)
 
 
 def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
@@ -57,7 +58,7 @@ def check_once(inputs: Iterable[tuple[str, Iterable[SourceFile]]]) -> None:
 
 
 def _listed_together(
-    paths: list[str], kind: str, encoding: str, endings: Endings
+    paths: list[str], kind: str, encoding: str, endings: Endings, *, ocr: bool
 ) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return what :func:`_listed` returns, for several paths one after the other."""
     if not paths:
@@ -66,13 +67,15 @@ def _listed_together(
         raise ValueError(
             "standard input (-) cannot be combined with other inputs: write it to a file, or leave out the other inputs"
         )
-    listed = [_listed(each, kind, encoding, endings) for each in paths]
+    listed = [_listed(each, kind, encoding, endings, ocr=ocr) for each in paths]
     check_once(zip(paths, (found for found, _, _ in listed), strict=True))
     found, kinds, ignored = ([each for part in parts for each in part] for parts in zip(*listed, strict=True))
     return found, kinds, ignored
 
 
-def _listed(path: str, kind: str, encoding: str, endings: Endings) -> tuple[list[SourceFile], list[str], list[str]]:
+def _listed(
+    path: str, kind: str, encoding: str, endings: Endings, *, ocr: bool
+) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return the files to read, the kind of each, and the files that are not read."""
     if path == "-":
         return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
@@ -81,12 +84,18 @@ def _listed(path: str, kind: str, encoding: str, endings: Endings) -> tuple[list
         only = found[0].path
         return found, [kind if kind != "auto" else kind_by(only, endings) or _recognised(only)], []
     lacking: dict[str, bool] = {}
-    kinds = {file.path: kind_by(file.path, endings) or _kind_in_folder(file.path, kind, lacking) for file in found}
+    kinds = {
+        file.path: kind_by(file.path, endings) or _kind_in_folder(file.path, kind, lacking, ocr=ocr) for file in found
+    }
     again = _again(kinds)
     for name in again:
         kinds[name] = None
     if not any(kinds.values()):
-        kinds = {file.path: _sniffed(file.path) for file in found} if kind == "auto" else dict.fromkeys(kinds, kind)
+        kinds = (
+            {file.path: _sniffed(file.path, ocr=ocr) for file in found}
+            if kind == "auto"
+            else dict.fromkeys(kinds, kind)
+        )
     elif kind != "auto":
         for name, own in kinds.items():
             if own is None and name not in again and not holds_nothing(name) and _may_be(name, kind, encoding):
@@ -128,13 +137,15 @@ def has_documents(path: str) -> bool:
     return any(kind is not None and not KINDS[kind].is_table for kind in kinds)
 
 
-def _kind_in_folder(path: str, kind: str, lacking: dict[str, bool]) -> str | None:
+def _kind_in_folder(path: str, kind: str, lacking: dict[str, bool], *, ocr: bool) -> str | None:
     """Return the kind of a file in a folder by its name, or for .json and .xml by its first bytes.
 
     The first bytes decide because many formats use these two suffixes. If the packages that the kind needs are not
     installed, the result is None; ``lacking`` remembers for each kind whether that is so.
     """
     found = kind_of(path, kind)
+    if found is None and ocr and on_request(path) == "image":
+        return "image"
     if found is not None and kind == "auto":
         if found not in lacking:
             lacking[found] = found not in _REQUIRED and bool(KINDS[found].lacks)
@@ -218,9 +229,10 @@ def _is_other_xml(path: str) -> bool:
         return False
 
 
-def _sniffed(path: str) -> str | None:
-    """Return the kind that a file's first bytes identify, or None."""
-    return kind_of_bytes(head_of(path))
+def _sniffed(path: str, *, ocr: bool) -> str | None:
+    """Return the kind that a file's first bytes identify, or None; without ``ocr`` also None for images."""
+    found = kind_of_bytes(head_of(path))
+    return None if found == "image" and not ocr else found
 
 
 def head_of(path: str) -> bytes:

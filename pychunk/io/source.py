@@ -96,6 +96,7 @@ class Source:
         hide_parameters: The names of secret parameters of URLs, normalized for comparison. Names of files do not show
             these parameters.
         endings: The kinds that the caller gave for endings of files' names.
+        ocr: Whether text in images is recognized.
     """
 
     path: str
@@ -122,6 +123,7 @@ class Source:
     kept: tuple[tuple[str, pa.DataType], ...] = ()
     hide_parameters: tuple[str, ...] = ()
     endings: Endings = ()
+    ocr: bool = False
 
     @property
     def kind(self) -> str:
@@ -463,6 +465,7 @@ class Source:
             quotes=self.quotes,
             elsewhere=tuple(name for name in kept if name in metadata_columns and name not in self.needed),
             endings=self.endings,
+            ocr=self.ocr,
         )
 
     def _opened(self, file: SourceFile, tell: DeadLetters) -> ParserInput:
@@ -526,6 +529,7 @@ def open_source(
     noise: How = "model",
     noise_threshold: float | None = None,
     links: Links = "text",
+    ocr: bool = False,
     quotes: bool = True,
     markup: Markup | None = None,
     hide_parameters: Sequence[str] = (),
@@ -579,6 +583,10 @@ def open_source(
         links: html: what a link becomes in the text. "text": only its words. "inline": its words and its target, as in
             Markdown, and also the alternative texts of images that stand alone. Links in headings, and links to the
             page itself, get no target.
+        ocr: pdf, and images in folders and archives: whether the text of pages without text, and of images, is
+            recognized. It needs the extra ``ocr``, which knows Latin, Chinese and Japanese letters, and takes 1 to 7
+            seconds a page and core. The column ``ocr`` lists these pages, each with the mean confidence of its lines.
+            An image that ``path`` names itself is read without ``ocr``, too.
         quotes: csv, tsv: whether quotation marks enclose fields. By default, a field that begins with a quotation mark
             ends with one, and may hold separators and line breaks. With False, quotation marks are ordinary characters,
             so that each line is a row.
@@ -592,7 +600,7 @@ def open_source(
             ``hide_parameters`` has a value with a name. There is no path, two paths name the same file, or "-" is one
             of several paths. Columns do not exist (raised while reading).
         FileNotFoundError: There is no such file.
-        ImportError: A URL needs a package that is not installed.
+        ImportError: A URL or ``ocr`` needs a package that is not installed.
 
     >>> source = open_source("enwiki.xml.bz2", dead_letters=print)  # doctest: +SKIP
     >>> for batch in source:  # doctest: +SKIP
@@ -615,8 +623,10 @@ def open_source(
         dict.fromkeys([*([metadata_columns] if isinstance(metadata_columns, str) else metadata_columns), *needed])
     )
     codec = streams.encoding_of(encoding)
+    if ocr and (lacks := KINDS["image"].lacks):
+        raise ImportError(f"ocr=True needs {lacks}: {KINDS['image'].install}")
     known = checked(endings or {})
-    found, kinds, ignored = listed(paths, kind, codec, known)
+    found, kinds, ignored = listed(paths, kind, codec, known, ocr=ocr)
     _check_kept(metadata_columns, column, ids, kinds)
     if kind == "auto" and dead_letters is refuse and (missing := unread_files(ignored, found)):
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
@@ -649,6 +659,7 @@ def open_source(
         markup,
         hide_parameters=tuple(sorted(hides)),
         endings=known,
+        ocr=ocr,
     )
 
 

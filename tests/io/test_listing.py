@@ -71,7 +71,7 @@ REASONS = {
     "j.lua": "text of an unknown kind",
     "k.bib": "text of an unknown kind",
     "l.log": "text of an unknown kind",
-    "m.png": "a PNG image",
+    "m.png": "an image: pass ocr=True to read its text",
     "n.svg": "text of an unknown kind",
 }
 
@@ -205,7 +205,6 @@ def test_with_other_kinds_first_bytes_decide(folder: Path) -> None:
     ("name", "message"),
     [
         ("c.db", "an SQLite database, not text"),
-        ("m.png", "a PNG image"),
     ],
 )
 def test_a_file_by_itself_is_called_what_it_is(folder: Path, name: str, message: str) -> None:

@@ -27,7 +27,7 @@ _HOLDERS = {
     **dict.fromkeys(
         (
             *("encoding", "quotes", "markup", "redirects", "namespaces", "workers", "noise", "noise_threshold"),
-            *("links", "hide_parameters"),
+            *("links", "ocr", "hide_parameters"),
         ),
         "--reader",
     ),
@@ -153,8 +153,7 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
 
     logged, level = _Logged(flags, inputs), logger.level
     logger.addHandler(logged)
-    if is_json():
-        logger.setLevel(logging.INFO)
+    logger.setLevel(logging.INFO)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = shown
@@ -178,21 +177,26 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
         logger.setLevel(level)
 
 
+#: The events that the command line shows as a line.
+_SHOWN = ("ocr.end",)
 #: The attributes of every log record; those of pychunk's events have others, too.
 _OF_RECORDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
 
 
 class _Logged(logging.Handler):
-    """A logging handler that prints warnings as the command line does; as JSON, it prints events, too."""
+    """A logging handler that prints warnings and totals as the command line does; as JSON, it prints all events."""
 
     def __init__(self, flags: Mapping[str, str], inputs: Sequence[str]) -> None:
-        super().__init__(logging.INFO if is_json() else logging.WARNING)
+        super().__init__(logging.INFO)
         self._flags, self._inputs = flags, inputs
 
     def emit(self, record: logging.LogRecord) -> None:
         message = in_flags(hidden(record.getMessage(), *self._inputs), self._flags)
         if not is_json():
-            say(f"warning: {message}", "yellow")
+            if record.levelno >= logging.WARNING:
+                say(f"warning: {message}", "yellow")
+            elif getattr(record, "event", "") in _SHOWN:
+                say(message)
             return
         fields = {name: value for name, value in vars(record).items() if name not in _OF_RECORDS}
         write_json(record.levelname.lower(), fields.pop("event", "message"), message, fields)

@@ -28,6 +28,7 @@ INSTEAD = {
     "--noise": "--reader noise=model, noise=rules or noise=off",
     "--noise-threshold": "--reader noise_threshold=NUMBER",
     "--links": "--reader links=text or links=inline",
+    "--ocr": "--reader ocr=yes",
     "--hide-parameter": "--reader hide_parameters=NAMES, such as --reader hide_parameters=visitor+sid",
     "--shard-size": "--compression none,shard_size=MB",
     "--device": "--placement DEVICE, such as --placement cuda",

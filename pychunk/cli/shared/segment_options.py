@@ -61,6 +61,7 @@ _READER: dict[str, Callable[[str], Any]] = {
     "noise": str,
     "noise_threshold": float,
     "links": str,
+    "ocr": _yes,
     "hide_parameters": _secrets,
 }
 _EXPECTED: dict[Any, str] = {
@@ -309,9 +310,9 @@ class ReaderOptions:
             help="Option of a reader; may be repeated. encoding=cp1252 is for text, CSV and JSON Lines; "
             "markup=markdown (or html, auto) for tables; quotes=no for CSV and TSV; redirects=yes and namespaces=0+14 "
             "(or all) for mediawiki; workers=2 for mediawiki and PDF. For HTML there are noise=rules or off (default: "
-            "model), noise_threshold=0.3 (default: chosen for each page) and links=inline. hide_parameters=visitor+sid "
-            "names secret parameters of URLs, which no output and no message shows; users, passwords, tokens, keys, "
-            "signatures and the like are always hidden.",
+            "model), noise_threshold=0.3 (default: chosen for each page) and links=inline. ocr=yes reads scanned pages "
+            "of PDF, and images. hide_parameters=visitor+sid names secret parameters of URLs, which no output and no "
+            "message shows; users, passwords, tokens, keys, signatures and the like are always hidden.",
         ),
     ] = None
     ext: Annotated[

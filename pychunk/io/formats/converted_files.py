@@ -20,12 +20,16 @@ from . import paged_files
 
 #: The function that reads PDF. It is called directly, because a request would copy the file, and PDFs are long.
 PDF = "pychunk.parsing.pdf.pdf_document:read_pdf"
+#: The functions that recognize text in images, in PDF and in files of images.
+PDF_BY_OCR, IMAGE = PDF + "_by_ocr", "pychunk.parsing.pdf.pdf_document:read_image"
+#: The column of documents whose text is recognized: the pages, and the mean confidence of the lines of each.
+OCR = (("ocr", pa.list_(pa.struct([("page", pa.int32()), ("confidence", pa.float32())]))),)
 #: The limits of a process for one document: its address space in bytes, and its time in seconds, for PDF and for other
 #: files. Python, NumPy and Arrow take half a gigabyte of the address space. The time is a last resort. For PDF it is
 #: ten times the time of a document at the limits of :mod:`pychunk.parsing.pdf.pdf_work`.
 MEMORY, PDF_SECONDS, SECONDS = 4 << 30, 9000.0, 600.0
-#: The memory that a process takes for a common document, in bytes.
-_EACH = 120_000_000
+#: The memory that a process takes for a common document, in bytes, without and with the recognition of text.
+_EACH, _EACH_BY_OCR = 120_000_000, 900_000_000
 #: The maximum number of processes that convert, unless the caller requests more.
 _MOST = 4
 
@@ -85,8 +89,11 @@ def processes(function: str, workers: int) -> Processes:
     The processes start when they are needed.
     """
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = memory.processes(max(workers, min(_MOST, cpus)), _EACH)
-    return Processes(count, function, seconds=PDF_SECONDS if function == PDF else SECONDS, memory=MEMORY)
+    by_ocr = function in (PDF_BY_OCR, IMAGE)
+    count = memory.processes(max(workers, min(_MOST, cpus)), _EACH_BY_OCR if by_ocr else _EACH)
+    seconds = PDF_SECONDS if by_ocr or function == PDF else SECONDS
+    # Every page needs 2 GB of address space for its networks, so these processes have no share of a common limit.
+    return Processes(count, function, seconds=seconds, memory=MEMORY * count if by_ocr else MEMORY)
 
 
 def converted(item: RawFile, found: Paged | Exception, columns: Sequence[tuple[str, pa.DataType]]) -> Converted:

@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice, pairwise
@@ -21,12 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from . import text_recognition
 from .drop_caps import joined_drop_caps
 from .headers_footers import EdgeLine, RemovedLine, edges_of, running
 from .headings import Bookmark, mark_headings
 from .paged_text import RUNNING_FOOT, RUNNING_HEAD, Paged, PagedWriter
 from .paragraphs import Draft, drafts_of, join_over_borders
-from .pdf_words import SLANTED, PageWords, WordReader
+from .pdf_words import SLANTED, UNMAPPED, PageWords, WordReader
 from .pdf_work import LIMITS, Limits, WorkError, check_work
 from .reading_order import Line, line_of, lines_of, pieces_of
 from .table_of_contents import remove_contents
@@ -74,7 +75,9 @@ class PdfError(ValueError):
     """A PDF that cannot be read as text; the message is the reason."""
 
 
-def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS, seconds: float = MAX_SECONDS) -> Paged:
+def read_pdf(
+    source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS, seconds: float = MAX_SECONDS, ocr: bool = False
+) -> Paged:
     """Return the text of a PDF file with its structure.
 
     The title is the one in the metadata, else the first of the blocks in the largest print on the first page with text.
@@ -84,11 +87,13 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
         source: The path, or the file's bytes.
         limits: The maximum numbers of pages, characters and bytes of content.
         seconds: The time after which the reader gives up, checked between pages.
+        ocr: Whether to recognize the text of pages that have no text, or whose fonts do not say which characters they
+            show. The fact ``ocr`` has the number and the mean confidence of each such page.
 
     Raises:
         PdfError: The file is encrypted, damaged, empty, has no text (scans), or exceeds a limit.
         OSError: The file cannot be opened.
-        ImportError: pypdfium2 is not installed.
+        ImportError: pypdfium2 is not installed, or with ``ocr`` RapidOCR.
 
     Example:
         >>> read_pdf("manual.pdf").title  # doctest: +SKIP
@@ -113,13 +118,32 @@ def read_pdf(source: str | os.PathLike[str] | bytes, *, limits: Limits = LIMITS,
                 # Counting makes PDFium write the document, and pages are read slowly after that. So it is opened again.
                 check_work(counted, limits)
             with contextlib.closing(pypdfium2.PdfDocument(source)) as document:
-                pages = _pages(document, limits, seconds)
+                pages, sure = _pages(document, limits, seconds, ocr=ocr)
                 bookmarks, title = _bookmarks(document), _metadata_title(document)
         except pypdfium2.PdfiumError as error:
             raise PdfError(_cannot(error)) from None
         except WorkError as error:
             raise PdfError(str(error)) from None
-    return _assembled(pages, bookmarks, title)
+    return assembled(pages, bookmarks, title, sure, ocr=ocr)
+
+
+def read_pdf_by_ocr(source: bytes) -> Paged:
+    """Return what :func:`read_pdf` returns with ``ocr``, for processes that call a function with bytes alone."""
+    return read_pdf(source, ocr=True)
+
+
+def read_image(source: bytes) -> Paged:
+    """Return the recognized text of an image file; see :func:`read_pdf` for the fact ``ocr``.
+
+    Raises:
+        PdfError: The file is no image that can be read, is too large, or shows no text.
+        ImportError: RapidOCR is not installed.
+    """
+    try:
+        found = text_recognition.pages_of_image(source)
+    except ValueError as error:
+        raise PdfError(str(error)) from None
+    return assembled([page for page, _ in found], [], "", dict(enumerate((sure for _, sure in found), 1)), ocr=True)
 
 
 def _cannot(error: Any) -> str:
@@ -131,10 +155,12 @@ def _cannot(error: Any) -> str:
     return "damaged or cut off: no pages can be found in it; save or download it again"
 
 
-def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
+def _pages(document: Any, limits: Limits, seconds: float, *, ocr: bool) -> tuple[list[PageWords], dict[int, float]]:
+    """Return the pages, and the mean confidence of each page whose text is recognized, by its number from 1."""
     count = len(document)
     reader = WordReader(document)
     found: list[PageWords] = []
+    sure: dict[int, float] = {}
     ended = time.monotonic() + seconds
     letters = 0
     for number in range(count):
@@ -144,6 +170,8 @@ def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
                 "split the file, or raise the limit (seconds= of read_pdf)"
             )
         page = reader.page(number)
+        if ocr and (not page.texts or page.unmapped > UNMAPPED * sum(map(len, page.texts))) and page.width:
+            page, sure[number + 1] = text_recognition.page_words(document[number])
         own = sum(map(len, page.texts))
         letters += own
         if letters > limits.characters:
@@ -153,7 +181,7 @@ def _pages(document: Any, limits: Limits, seconds: float) -> list[PageWords]:
                 f"{limits.characters:,} are read: {mend}"
             )
         found.append(page)
-    return found
+    return found, sure
 
 
 def _bookmarks(document: Any) -> list[Bookmark]:
@@ -182,7 +210,21 @@ def _metadata_title(document: Any) -> str:
     return "" if _PLACEHOLDER.fullmatch(title) else title
 
 
-def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str) -> Paged:
+def assembled(
+    pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str, sure: Mapping[int, float], *, ocr: bool
+) -> Paged:
+    """Return the document of the words of its pages.
+
+    Args:
+        pages: The pages.
+        bookmarks: The bookmarks that point to them.
+        title: The title; "" if it is unknown.
+        sure: The mean confidence of each page whose text is recognized, by its number from 1.
+        ocr: Whether the text of pages without text is recognized.
+
+    Raises:
+        PdfError: There is no text.
+    """
     notes = [(number, page.note) for number, page in enumerate(pages, 1) if page.note]
     unmapped = sum(page.unmapped for page in pages)
     sizes = np.concatenate([page.size for page in pages]).round(1)
@@ -191,22 +233,25 @@ def _assembled(pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title:
     if np.concatenate([page.mono for page in pages]) @ lengths > _TYPED * letters:
         pages = [replace(page, mono=np.zeros_like(page.mono)) for page in pages]
     if not letters:
-        raise PdfError(_without_text(len(pages), notes))
+        raise PdfError(_without_text(len(pages), notes, ocr=ocr))
     if unmapped > _UNMAPPED * letters:
-        raise PdfError("its fonts have no character map to say which characters it shows: read it by OCR")
+        raise PdfError("its fonts have no character map to say which characters it shows: pass ocr=True to read it")
     each, of = np.unique(sizes, return_inverse=True)
     body = float(each[np.bincount(of, lengths).argmax()])
     drafts, words = _drafts(pages, body)
     mark_headings(drafts, bookmarks, body)
     remove_contents(drafts)
     join_over_borders(drafts)
-    return _written(drafts, len(pages), words, title, notes)
+    facts = [{"page": page, "confidence": share} for page, share in sure.items()]
+    return replace(_written(drafts, len(pages), words, title, notes), facts={"ocr": facts})
 
 
-def _without_text(pages: int, notes: Sequence[tuple[int, str]]) -> str:
+def _without_text(pages: int, notes: Sequence[tuple[int, str]], *, ocr: bool) -> str:
     reasons = sorted({note for _, note in notes})
     counted = "its one page" if pages == 1 else f"all of its {pages:,} pages"
-    return f"no text on {counted}" + (f" ({'; '.join(reasons)})" if reasons else "") + ": read it by OCR"
+    if ocr:
+        return f"no text was recognized on {counted}: leave it out"
+    return f"no text on {counted}" + (f" ({'; '.join(reasons)})" if reasons else "") + ": pass ocr=True to read it"
 
 
 def _drafts(pages: Sequence[PageWords], body: float) -> tuple[list[Draft], set[str]]:

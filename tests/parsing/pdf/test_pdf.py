@@ -26,9 +26,9 @@ def test_files_that_are_no_document_say_why() -> None:
     assert said == "not a PDF: it must begin with %PDF-, but begins with b'just tex'; read it as the kind that it is"
     assert broken(whole[:40]).startswith("damaged or cut off")
     assert broken(made([headed()], trailer=ENCRYPTED)).startswith("encrypted")
-    assert broken(made([Page()])) == "no text on its one page: read it by OCR"
+    assert broken(made([Page()])) == "no text on its one page: pass ocr=True to read it"
     said = broken(made([Page(content=SCAN)] * 2, extra=[IMAGE]))
-    assert said == "no text on all of its 2 pages (no text, only images: a scan): read it by OCR"
+    assert said == "no text on all of its 2 pages (no text, only images: a scan): pass ocr=True to read it"
 
 
 def test_a_file_cut_off_in_its_table_of_objects_is_read() -> None:
