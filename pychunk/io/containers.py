@@ -14,9 +14,9 @@ import pyarrow as pa
 from . import kinds
 from .decompression.bzip2 import Block
 from .document_batches import EXCERPT_BYTES, DeadLetter, Document
-from .endings import kind_by
 from .formats.converted_files import RawFile
 from .formats.paged_files import MAX_BYTES
+from .recognition import kind_by, kind_of, kind_of_bytes, on_request, why_unread
 
 if TYPE_CHECKING:
     from .kinds import ParserInput, ParserOptions
@@ -53,7 +53,7 @@ def contained(
 
     kind = kind_by(name, asked.endings) or kind_inside(name, data)
     if kind is None or (kind == "image" and not asked.ocr):
-        tell(f"not read: {kinds.why_unread(name, data[:4096])}")
+        tell(f"not read: {why_unread(name, data[:4096])}")
         return
     own = kinds.KINDS[kind]
     if kind in kinds.OUTSIDE:
@@ -72,10 +72,10 @@ def contained(
 def kind_inside(name: str, data: bytes) -> str | None:
     """Return the kind of a file inside another one, by its name, or for .json by its bytes; None if there is none."""
     if name.lower().endswith(".json"):
-        said = kinds.kind_of_bytes(data[:4096])
+        said = kind_of_bytes(data[:4096])
         is_array = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         return said if said is not None and (said != "jsonl" or is_array) else "json"
-    return kinds.kind_of(name) or kinds.on_request(name)
+    return kind_of(name) or on_request(name)
 
 
 def _widened(document: Document, kind: str) -> tuple[Any, ...]:

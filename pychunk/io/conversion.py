@@ -15,7 +15,8 @@ from ..telemetry import record
 from .containers import contained
 from .document_batches import DeadLetter, DeadLetters, Document
 from .formats.converted_files import IMAGE, PDF, PDF_BY_OCR, RawFile, converted, processes
-from .kinds import KINDS, ParserInput, ParserOptions, ending_of
+from .kinds import KINDS, ParserInput, ParserOptions
+from .recognition import ending_of
 
 #: The function that calls the converters of all kinds but PDF, so that few processes serve many kinds.
 _ANY = f"{dispatch.__name__}:{dispatch.convert.__name__}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import functools
 import io
 import itertools
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +24,7 @@ from .decompression.bzip2 import Block
 from .document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, schema
 from .formats import converted_files, docling_files, html_files, json_arrays, markdown_files, paged_files
 from .formats.html_files import How, Links
-from .formats.text_files import BINARY, is_binary, not_text
+from .formats.text_files import not_text
 from .wiki import mediawiki, wikiextractor
 from .wiki.mediawiki import PageFilter
 
@@ -56,7 +54,7 @@ class ParserOptions(NamedTuple):
         links: What a link in HTML becomes in the text: only its words, or its words and target.
         quotes: Whether quotation marks in CSV enclose fields.
         elsewhere: The columns of ``metadata_columns`` that other files of the source have, so this file may lack them.
-        endings: The kinds that the caller gave for endings of files' names (:mod:`.endings`).
+        endings: The kinds that the caller gave for endings of files' names (:mod:`.recognition`).
         ocr: Whether text in images is recognized.
     """
 
@@ -230,7 +228,7 @@ def _mediawiki(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     if first is None:
         return iter(())
     if not first.gap and not mediawiki.may_be(first.data):
-        file.tell(DeadLetter(file.name, "whole file", _FOREIGN_XML, first.data[:EXCERPT_BYTES]))
+        file.tell(DeadLetter(file.name, "whole file", FOREIGN_XML, first.data[:EXCERPT_BYTES]))
         return iter(())
     return mediawiki.pages(itertools.chain([first], blocks), file.name, file.tell, asked.wanted)
 
@@ -327,8 +325,9 @@ def _docling(file: ParserInput, asked: ParserOptions) -> Iterator[Any]:
     return iter(() if document is None else (document,))
 
 
-def _named(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL)  # a name may contain line breaks
+def name_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of file names, in any case. A name may contain line breaks."""
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
 def _starts(*marks: bytes) -> Callable[[bytes], bool]:
@@ -349,7 +348,8 @@ def _magic(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)
 
 
-_FOREIGN_XML = "XML, but not a MediaWiki dump: pass kind='xml' to read its text"
+#: The reason why XML that is no dump is not read as one.
+FOREIGN_XML = "XML, but not a MediaWiki dump: pass kind='xml' to read its text"
 _MARKDOWN = "(mdx?|markdown|mdown|mdwn|mkdn|mkd)"
 _MARKDOWNS = (".md", ".mdx", ".markdown", ".mdown", ".mdwn", ".mkdn", ".mkd")
 _DOCS = 'pip install "pychunk-native[docs]"'
@@ -388,7 +388,7 @@ def converter(
         (('.shout',), 'shouting')
     """
     return Kind(
-        _named(".*(" + "|".join(map(re.escape, endings)) + ")$"),
+        name_pattern(".*(" + "|".join(map(re.escape, endings)) + ")$"),
         _raw(kind),
         begins,
         columns=(*(paged_files if pages else html_files).COLUMNS, *columns),
@@ -432,7 +432,7 @@ def _office(kind: str, endings: list[str], folder: bytes, needs: tuple[str, ...]
 #: Every kind that can be read. If a name fits several kinds, the first one counts unless the caller asks for another.
 KINDS = {
     "mediawiki": Kind(
-        _named(r".*\.xml(-p\d+p\d+)?$"),
+        name_pattern(r".*\.xml(-p\d+p\d+)?$"),
         _mediawiki,
         mediawiki.begins,
         columns=mediawiki.COLUMNS,
@@ -440,30 +440,30 @@ KINDS = {
         endings=(".xml",),
     ),
     "wikiextractor": Kind(
-        _named(r".*\bwiki_\d+$|.*\.wikiextractor$"),
+        name_pattern(r".*\bwiki_\d+$|.*\.wikiextractor$"),
         _wikiextractor,
         _starts(b"<doc "),
         columns=wikiextractor.COLUMNS,
         endings=("wiki_00", ".wikiextractor"),
     ),
     "docling": Kind(
-        _named(r".*\.docling(\.json)?$"),
+        name_pattern(r".*\.docling(\.json)?$"),
         _docling,
         lambda head: BEGINS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None,
         columns=paged_files.COLUMNS,
         endings=(".docling", ".docling.json"),
     ),
     "jsonl": Kind(
-        _named(r".*\.(jsonl|ndjson|jsonlines)$"),
+        name_pattern(r".*\.(jsonl|ndjson|jsonlines)$"),
         _json_lines,
         _begins_jsonl,
         is_table=True,
         endings=(".jsonl", ".ndjson", ".jsonlines"),
     ),
-    "csv": Kind(_named(r".*\.csv$"), _csv(b""), is_table=True, endings=(".csv",)),
-    "tsv": Kind(_named(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True, endings=(".tsv", ".tab")),
+    "csv": Kind(name_pattern(r".*\.csv$"), _csv(b""), is_table=True, endings=(".csv",)),
+    "tsv": Kind(name_pattern(r".*\.(tsv|tab)$"), _csv(b"\t"), is_table=True, endings=(".tsv", ".tab")),
     "parquet": Kind(
-        _named(r".*\.(parquet|pq)$"),
+        name_pattern(r".*\.(parquet|pq)$"),
         _parquet,
         _magic(b"PAR1"),
         is_table=True,
@@ -471,14 +471,14 @@ KINDS = {
         endings=(".parquet", ".pq"),
     ),
     "arrow": Kind(
-        _named(r".*\.(arrow|feather|ipc|arrows)$"),
+        name_pattern(r".*\.(arrow|feather|ipc|arrows)$"),
         _arrow,
         _magic(b"ARROW1", b"\xff\xff\xff\xff"),
         is_table=True,
         endings=(".arrow", ".feather", ".ipc", ".arrows"),
     ),
     "html": Kind(
-        _named(r".*\.(html?|xhtml)$"),
+        name_pattern(r".*\.(html?|xhtml)$"),
         _html,
         html_files.begins,
         columns=html_files.COLUMNS,
@@ -487,7 +487,7 @@ KINDS = {
         install=_DOCS,
     ),
     "pdf": Kind(
-        _named(r".*\.pdf$"),
+        name_pattern(r".*\.pdf$"),
         _raw("pdf"),
         lambda head: b"%PDF-" in head[:1024],
         columns=(*paged_files.COLUMNS, *converted_files.OCR),
@@ -549,16 +549,14 @@ KINDS = {
         wants=("tree_sitter",),
         by_ending=True,
     ),
-    "markdown": Kind(_named(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS, endings=_MARKDOWNS),
+    "markdown": Kind(name_pattern(rf".*\.{_MARKDOWN}$"), _markdown, columns=markdown_files.COLUMNS, endings=_MARKDOWNS),
     # This kind includes Markdown, code and other markup, for callers who ask for text.
     "text": Kind(
-        _named(rf".*(\.(txt|text|rst|rest|tex|latex|{_MARKDOWN})|{'|'.join(map(re.escape, CODE_ENDINGS))})$"),
+        name_pattern(rf".*(\.(txt|text|rst|rest|tex|latex|{_MARKDOWN})|{'|'.join(map(re.escape, CODE_ENDINGS))})$"),
         _text,
         endings=(".txt", ".text"),
     ),
 }
-#: The names of files that hold no documents: the index of a multistream dump, and the dead letters of an ingest.
-_NONE = _named(r".*-index\d*\.txt(-p\d+p\d+)?$|_dead_letters\.jsonl$")
 #: The kinds that are not read inside other files: tables, and dumps, whose pages other processes clean.
 OUTSIDE = ("mediawiki", *(name for name, kind in KINDS.items() if kind.is_table))
 #: The columns of all kinds that other files may contain, and those of the headers of mails.
@@ -576,16 +574,18 @@ KINDS |= {
         is_container=True,
     ),
     "mbox": Kind(
-        _named(r".*\.(mbox|mbx)$"),
+        name_pattern(r".*\.(mbox|mbx)$"),
         _container("mailbox"),
         lambda head: _MBOX_BEGINS.match(head) is not None,
         columns=CONTAINED,
         endings=(".mbox", ".mbx"),
         is_container=True,
     ),
-    "zip": Kind(_named(r".*\.zip$"), _container("zipped"), columns=CONTAINED, endings=(".zip",), is_container=True),
+    "zip": Kind(
+        name_pattern(r".*\.zip$"), _container("zipped"), columns=CONTAINED, endings=(".zip",), is_container=True
+    ),
     "tar": Kind(
-        _named(r".*\.(tar|tgz|tbz2?|txz|tzst)$"),
+        name_pattern(r".*\.(tar|tgz|tbz2?|txz|tzst)$"),
         _container("tarred"),
         lambda head: head[257:262] == b"ustar",
         columns=CONTAINED,
@@ -593,12 +593,6 @@ KINDS |= {
         is_container=True,
     ),
 }
-#: The kinds that are most often settings, data or pictures, so that a folder's files are read only if the caller asks
-#: for the kind, or images with ``ocr``. The first bytes of .json decide, and .xml is a dump of a wiki otherwise.
-ON_REQUEST = ("json", "yaml", "toml", "xml", "image")
-#: The names of all other kinds in one pattern, with a named group for each kind, so that the first matching kind is
-#: found.
-_ANY = _named("|".join(f"(?P<{name}>{kind.names.pattern})" for name, kind in KINDS.items() if name not in ON_REQUEST))
 #: The group of entry points by which other packages add kinds.
 GROUP = "pychunk.kinds"
 
@@ -629,115 +623,3 @@ def add_installed() -> tuple[str, ...]:
         KINDS[entry.name] = found
         added.append(entry.name)
     return tuple(added)
-
-
-def kind_of(name: str, wanted: str = "auto") -> str | None:
-    r"""Return the kind that a file's name, without the suffix of a compression, identifies; None if there is none.
-
-    If the name fits several kinds and ``wanted`` is one of them, the result is ``wanted``.
-
-    >>> kind_of("enwiki-20240601-pages-articles1.xml-p1p41242.bz2"), kind_of("a\nb.md"), kind_of("data.bin")
-    ('mediawiki', 'markdown', None)
-    """
-    bare = streams.bare(files.base_name(name))
-    if _NONE.fullmatch(bare):
-        return None
-    if wanted in KINDS and KINDS[wanted].names.fullmatch(bare):
-        return wanted
-    found = _ANY.fullmatch(bare)
-    if found is not None:
-        return found.lastgroup
-    return next((each for each in add_installed() if KINDS[each].names.fullmatch(bare)), None)
-
-
-def on_request(name: str) -> str | None:
-    """Return the kind of a file that is read only if the caller asks for it, by the file's name; None for other files.
-
-    >>> on_request("a/settings.YAML.gz"), on_request("a.txt")
-    ('yaml', None)
-    """
-    bare = streams.bare(files.base_name(name))
-    return next((kind for kind in ON_REQUEST if KINDS[kind].names.fullmatch(bare)), None)
-
-
-def ending_of(name: str, kind: str) -> str:
-    """Return the ending of a file's name if it tells the converter of the file's kind the language, else "".
-
-    >>> ending_of("src/one.PY.gz", "code"), ending_of("run", "code"), ending_of("a.json", "json")
-    ('.py', '.txt', '')
-    """
-    if not KINDS[kind].by_ending:
-        return ""
-    bare = streams.bare(files.base_name(name)).lower()
-    return next((ending for ending in KINDS[kind].endings if bare.endswith(ending)), ".txt")
-
-
-def kind_of_bytes(head: bytes) -> str | None:
-    """Return the kind that the first decompressed bytes of a file identify, or None."""
-    add_installed()
-    return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
-
-
-def holds_nothing(path: str) -> bool:
-    """Return whether a file's name is that of the index of a dump, or of the dead letters of an ingest."""
-    return _NONE.fullmatch(streams.bare(files.base_name(path))) is not None
-
-
-def may_be(head: bytes, kind: str, encoding: str = "") -> bool:
-    """Return whether the first bytes of a file, whose name identifies no kind, fit ``kind``.
-
-    If ``encoding`` is not empty, a file of the kinds text, Markdown, CSV and TSV may have any bytes.
-    """
-    if kind in ("text", "markdown", "csv", "tsv"):
-        return bool(encoding) or not (not_text(head) or (is_binary(head) and not _is_utf8(head)))
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") if kind == "html" else KINDS[kind].begins(head)
-
-
-def _is_utf8(head: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-_PLAIN = "text of an unknown kind: pass kind='text'"
-
-
-def is_plain(reason: str) -> bool:
-    """Return whether the reason of :func:`why_unread` only says that a file is text."""
-    return reason.startswith(_PLAIN)
-
-
-def why_unread(path: str, head: bytes) -> str:
-    """Return why a file of a folder is not read, and what to do.
-
-    ``head`` holds the first bytes of the file. It is empty for a remote file.
-
-    Example:
-        >>> why_unread("a.md", b"# One")
-        "its name is of kind markdown, but another kind was requested: pass kind='markdown' to read it"
-    """
-    bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if bare.startswith(b"<?xml") or (kind_of(path) == "mediawiki" and head):
-        return _FOREIGN_XML
-    asked = on_request(path)
-    if asked == "image":
-        return "an image: pass ocr=True to read its text"
-    if (known := kind_of(path)) is not None:
-        if lacks := KINDS[known].lacks:
-            return f"of kind {known}, which needs {lacks}: {KINDS[known].install}"
-        return f"its name is of kind {known}, but another kind was requested: pass kind='{known}' to read it"
-    if not head:
-        return "of an unknown kind: pass kind= and its kind to read it"
-    if found := kind_of_bytes(head):
-        return f"its first bytes are of kind {found}, but its name is of no kind: pass kind='{found}' to read it"
-    if reason := not_text(head) or (BINARY if is_binary(head) else ""):
-        return reason
-    if asked == "json" and bare.startswith((b"{", b"[")):
-        return "JSON that is neither an array of objects nor a DoclingDocument: pass kind='json' to read its values"
-    if asked in ("yaml", "toml"):
-        return f"of kind {asked}, which is most often settings: pass kind='{asked}' to read its values"
-    ending = os.path.splitext(streams.bare(files.base_name(path)))[1]
-    more = f" or endings={{'{ending}': 'text'}}" if re.fullmatch(r"\.[\w-]+", ending) else ""
-    return f"{_PLAIN}{more} to read it"

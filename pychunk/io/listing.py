@@ -11,10 +11,20 @@ from . import files
 from .decompression import streams
 from .decompression.bzip2 import Block
 from .document_batches import DeadLetter
-from .endings import Endings, kind_by
 from .files import SourceFile
 from .formats.text_files import not_text
-from .kinds import KINDS, holds_nothing, is_plain, kind_of, kind_of_bytes, may_be, on_request, why_unread
+from .kinds import KINDS
+from .recognition import (
+    Endings,
+    holds_nothing,
+    is_plain,
+    kind_by,
+    kind_of,
+    kind_of_bytes,
+    may_be,
+    on_request,
+    why_unread,
+)
 from .wiki import mediawiki
 
 #: The number of bytes at a file's beginning that identify its kind if its name does not.

@@ -31,21 +31,15 @@ from .document_batches import (
     refuse,
     table_of,
 )
-from .endings import Endings, checked, kind_by
 from .files import SourceFile
 from .formats import json_paths
 from .formats.converted_files import RawFile
 from .formats.html_files import How, Links, check_links, check_noise
-from .kinds import (
-    KINDS,
-    ParserInput,
-    ParserOptions,
-    kind_of,
-    why_unread,
-)
+from .kinds import KINDS, ParserInput, ParserOptions
 from .listing import head_of, listed, opened, opened_at
 from .listing import unread as unread_files
 from .markup import Markup, check_markup, with_blocks
+from .recognition import Endings, checked, kind_by, kind_of, why_unread
 from .wiki import mediawiki
 from .wiki.mediawiki import PageFilter, RawPage
 

@@ -10,6 +10,7 @@ import pytest
 from command_line import invoke
 
 from pychunk.io import DeadLetter, converter, kinds, open_source
+from pychunk.io.recognition import kind_of_bytes
 
 MODULE = """
 from pychunk.io import converter
@@ -99,4 +100,4 @@ def test_endings_identify_a_converted_kind() -> None:
     ],
 )
 def test_first_bytes_identify_a_kind(head: bytes, kind: str | None) -> None:
-    assert kinds.kind_of_bytes(head) == kind
+    assert kind_of_bytes(head) == kind

@@ -76,7 +76,7 @@ UNREAD: dict[str, tuple[bytes, str]] = {
     "film.bib": (b"\\section{Owls}\n", "text of an unknown kind"),
     "service.log": (b"2024-03-04 ERROR cannot read\n", "text of an unknown kind"),
     "read.adoc": (b"Title\n=====\n", "text of an unknown kind"),
-    "logo.png": (b"\x89PNG\r\n\x1a\n" + bytes(30), "a PNG image"),
+    "logo.png": (b"\x89PNG\r\n\x1a\n" + bytes(30), "an image: pass ocr=True"),
     "tool.bin": (b"\x7fELF" + bytes(60), "a program"),
 }
 

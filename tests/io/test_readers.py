@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 import pychunk
 from pychunk.io.decompression.bzip2 import Block
 from pychunk.io.document_batches import DeadLetter
-from pychunk.io.kinds import KINDS, kind_of
+from pychunk.io.kinds import KINDS
+from pychunk.io.recognition import kind_of
 from pychunk.io.source import open_source
 
 ENVIRONMENT = {

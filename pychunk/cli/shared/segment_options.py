@@ -16,7 +16,7 @@ from ..._util.urls import named, parameters
 from ...inputs.document_columns import ROLES, DocumentColumns, wanted_columns
 from ...io import KINDS, Source, open_source
 from ...io.document_batches import DeadLetters
-from ...io.endings import checked
+from ...io.recognition import checked
 from ...placement import Placement
 from ...tokenizers.tokenizer import Tokenizer
 from ...vectors import Vectors as ReturnedVectors

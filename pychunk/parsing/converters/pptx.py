@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,13 +13,18 @@ from .dispatch import plain
 
 #: The greatest depth of groups in groups whose shapes are read.
 _DEPTH = 50
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_DECIMAL = re.compile(r"-?\d+\.\d{10,}")
+#: A number of days that may be a date, and the parts of a format of numbers that are shown as they are.
+_DAYS, _NO_FORM = re.compile(r"\d{1,6}(?:\.\d+)?"), re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|general', re.IGNORECASE)
 
 
 def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     """Return a document with a page for each slide, whose text is plain text.
 
     The title of a slide is a heading, and comes first. Paragraphs of lists are items with their level, and ` | `
-    separates the cells of tables. The titles of charts are captions.
+    separates the cells of tables. The title of a chart is a caption. Its numbers are a table with a row for each
+    category and a column for each series, and for points in a plane with a row for each point.
 
     Raises:
         ImportError: python-pptx is not installed.
@@ -58,8 +65,61 @@ def _put(writer: PagedWriter, shape: Any, page: int) -> None:
     elif getattr(shape, "has_chart", False):
         if shape.chart.has_title and shape.chart.chart_title.has_text_frame:
             _put_text(writer, shape.chart.chart_title.text_frame, page, kind="caption")
+        for text in _tables_of_chart(shape.chart.element):
+            writer.put("table", 0, text, page)
     elif shape.has_text_frame:
         _put_text(writer, shape.text_frame, page, is_list=shape.is_placeholder)
+
+
+def _tables_of_chart(chart: Any) -> list[str]:
+    """Return a table for each group of successive series of the same categories."""
+    groups: list[tuple[dict[int, str], list[tuple[str, dict[int, str]]]]] = []
+    for series in chart.iter(_CHART + "ser"):
+        name = " ".join(_points(series.find(_CHART + "tx")).values())
+        categories = _points(series.find(_CHART + "cat")) or _points(series.find(_CHART + "xVal"))
+        values = _points(series.find(_CHART + "val")) or _points(series.find(_CHART + "yVal"))
+        if not groups or groups[-1][0] != categories:
+            groups.append((categories, []))
+        groups[-1][1].append((name, values))
+    tables = []
+    for categories, own in groups:
+        places = sorted(categories.keys() | {place for _, values in own for place in values})
+        rows = [["", *(name for name, _ in own)]]
+        rows += [[categories.get(place, ""), *(values.get(place, "") for _, values in own)] for place in places]
+        lines = [CELLS.join(row) for row in rows if any(row)]
+        if places:
+            tables.append("\n".join(lines))
+    return tables
+
+
+def _points(data: Any) -> dict[int, str]:
+    """Return the values of a chart's data by their number. Categories of several levels name the outermost first."""
+    if data is None:
+        return {}
+    levels = [_level(each) for each in data.iter(_CHART + "lvl")] or [_level(data)]
+    found = levels[0]
+    for outer in levels[1:]:  # a value of an outer level is at the first of the points that it is for
+        said = ""
+        for place in sorted(found.keys() | outer.keys()):
+            said = outer.get(place, said)
+            if place in found:
+                found[place] = f"{said} {found[place]}".lstrip()
+    if not found:  # a name that is no reference to cells
+        found = {0: " ".join(_plain(value.text or "") for value in data.iter(_CHART + "v"))}
+    return {place: value for place, value in found.items() if value}
+
+
+def _level(data: Any) -> dict[int, str]:
+    found = ((int(point.get("idx", 0)), point.findtext(_CHART + "v")) for point in data.iter(_CHART + "pt"))
+    form = _NO_FORM.sub("", next((each.text or "" for each in data.iter(_CHART + "formatCode")), ""))
+    return {place: _number(_plain(text), is_date="y" in form.lower()) for place, text in found if text}
+
+
+def _number(text: str, *, is_date: bool) -> str:
+    """Return a number as a person reads it: 2.4000000000000004 as 2.4, and days since 1899 as a date."""
+    if is_date and _DAYS.fullmatch(text):
+        return (datetime.date(1899, 12, 30) + datetime.timedelta(days=float(text))).isoformat()
+    return f"{float(text):.15g}" if _DECIMAL.fullmatch(text) else text
 
 
 def _put_text(writer: PagedWriter, frame: Any, page: int, kind: str = "paragraph", is_list: bool = False) -> None:

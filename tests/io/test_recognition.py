@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pychunk.cli.main import app
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
-from pychunk.io.endings import checked, kind_by
+from pychunk.io.recognition import checked, kind_by
 
 LOG = b"The cat came at nine. It left at ten."
 
