@@ -23,7 +23,7 @@ from pychunk._engine.data.blocks import Blocks
 from pychunk.parsing.converters import code, grammars
 from pychunk.parsing.converters.dispatch import ConversionError
 
-VOCABULARY = str(Path(pychunk.__path__[0]) / "models" / "vocab.txt")
+VOCABULARY = str(Path(pychunk.__file__).parent / "models" / "vocab.txt")
 Span = tuple[int, int]
 ENDINGS = (".py", ".ts", ".js", ".go", ".c", ".cc", ".h", ".java", ".rs", ".rb", ".php", ".cs", ".sh", ".sql")
 #: The longest files, in bytes; longer ones are made by programs.

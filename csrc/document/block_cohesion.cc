@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "document/document.h"
 #include "text/characters.h"
@@ -36,6 +37,14 @@ bool closes_block(std::string_view row) {
   return std::ranges::find(kBlockClosers, row.substr(0, stop)) != kBlockClosers.end();
 }
 
+// Return whether the statement of a line of code certainly goes on in the next line, because the line ends with an open
+// bracket, a comma or an operator. A comment at its end does not count.
+bool is_open(std::string_view row) {
+  for (const std::string_view mark : {" //", " # "}) row = row.substr(0, row.find(mark));
+  const size_t last = row.find_last_not_of(" \t");
+  return last != std::string_view::npos && std::string_view(",([{=&|+\\").find(row[last]) != std::string_view::npos;
+}
+
 // Return the columns of white space before the text of a line of code. A tab counts as four.
 int64_t indentation(const Document& document, int64_t s) {
   const std::string_view text = document.text();
@@ -50,17 +59,25 @@ int64_t indentation(const Document& document, int64_t s) {
 
 // Set the strength of the boundaries between lines of code [first, last). A boundary before a definition, whose first
 // line is indented least, is stronger than a boundary inside a definition. A blank line at a boundary makes it
-// stronger.
+// stronger. The weakest boundaries are those in statements, and those before a closing bracket or a line that is
+// indented more than the line before it.
 void break_code(const Document& document, int64_t first, int64_t last, Borders& borders) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t s = first; s < last; ++s)
     if (!is_fence(text_of_sentence(document, s))) least = std::min(least, indentation(document, s));
+  int64_t before = first < last ? indentation(document, first) : 0;
   for (int64_t s = first + 1; s < last; ++s) {
     Break& found = borders.breaks[static_cast<size_t>(s)];
+    const int64_t own = indentation(document, s), above = std::exchange(before, own);
     if (found >= Break::kPage) continue;
-    const bool inside = indentation(document, s) > least || closes_block(text_of_sentence(document, s));
-    const bool blank = found == Break::kBlankLine;
-    found = inside ? (blank ? Break::kLine : Break::kSentence) : blank ? Break::kBlankLine : Break::kLine;
+    const std::string_view row = text_of_sentence(document, s);
+    const bool inside = own > least || closes_block(row), blank = found == Break::kBlankLine;
+    const bool in_statement =
+        own > above || row.find_first_of("})]") == 0 || is_open(text_of_sentence(document, s - 1));
+    if (inside)
+      found = blank ? Break::kLine : in_statement ? Break::kPiece : Break::kSentence;
+    else
+      found = blank ? Break::kBlankLine : Break::kLine;
   }
 }
 

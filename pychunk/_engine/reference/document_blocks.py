@@ -186,9 +186,22 @@ def break_code(
                 continue
             inside = indented[s] > least or _CLOSES.match(lines[s]) is not None
             blank = breaks[s] == Break.BLANK_LINE
-            breaks[s] = (
-                (Break.LINE if blank else Break.SENTENCE) if inside else Break.BLANK_LINE if blank else Break.LINE
-            )
+            deeper = indented[s] > indented[s - 1]
+            if not inside:
+                breaks[s] = Break.BLANK_LINE if blank else Break.LINE
+            elif blank:
+                breaks[s] = Break.LINE
+            elif deeper or lines[s].startswith(("}", ")", "]")) or _is_open(lines[s - 1]):
+                breaks[s] = Break.PIECE
+            else:
+                breaks[s] = Break.SENTENCE
+
+
+def _is_open(line: str) -> bool:
+    """Return whether a line of code ends with an open bracket, a comma or an operator; a comment does not count."""
+    for mark in (" //", " # "):
+        line = line.partition(mark)[0]
+    return line.rstrip(" \t").endswith((",", "(", "[", "{", "=", "&", "|", "+", "\\"))
 
 
 def find_block_cohesion(

@@ -49,6 +49,8 @@ def why_empty(paged: Paged) -> str:
     if paged.text[at:].strip() or any(map(str.strip, kept)):
         return ""
     count = len(paged.removed)
+    if not count:
+        return "no text: its pages are empty, or show only pictures"
     return (
         f"no text is left: {count:,} line{' was' if count == 1 else 's were'} taken for headers, footers "
         "and page numbers"

@@ -25,6 +25,8 @@ _DEEPEST = 6
 _CALLED = grammars.FUNCTIONS | {"parenthesized_expression"}
 #: The names of nodes that are functions.
 _FUNCTION = re.compile("func|method|constructor|operator")
+#: The fields of what stands in the line that opens a body without a name of its own, such as ``#ifdef NAME``.
+_HEADS = ("name", "condition")
 #: The name to which the first line of a statement assigns.
 _ASSIGNED = re.compile(rb"[^\r\n={(\"'#]+?(?=\s*:?=(?![=>]))")
 
@@ -65,7 +67,9 @@ class _Walk:
         self.marks: list[Mark] = []
         self.errors = 0
 
-    def statements(self, nodes: Sequence[Node], level: int, before: str = "", whole: bool = True) -> str:
+    def statements(
+        self, nodes: Sequence[Node], level: int, before: str = "", whole: bool = True, lead: int = -1, last: int = -1
+    ) -> str:
         """Mark the statements of a body, whose headings have a level, and return the kind of the last one.
 
         Args:
@@ -74,9 +78,11 @@ class _Walk:
             before: The kind of the statement before them.
             whole: Whether a statement of several lines is a block of its own. In a function it is not, because a
                 function is kept together.
+            lead: The first byte of the comments above the next statement, or of the line that opens the body; -1
+                without.
+            last: The end of the last node, or the start of the first one if a line opens the body.
         """
         opened = False  # whether a definition was among them
-        lead = last = -1  # the first byte of the comments above the next statement, and the end of the last node
         for node, after in zip(nodes, [*nodes[1:], None], strict=False):
             kind, start, end = node.type, node.start_byte, node.end_byte
             if lead >= 0 and self.source.count(b"\n", last, start) > 1:
@@ -89,7 +95,10 @@ class _Walk:
             first = lead if lead >= 0 else start
             lead, last = -1, end
             if kind in grammars.TRANSPARENT:
-                before = self.statements(node.named_children, level, before, whole)
+                heads = {child.id for field in _HEADS for child in node.children_by_field_name(field)}
+                inside = [child for child in node.named_children if child.id not in heads]
+                opens = inside[0].start_byte if inside else end
+                before = self.statements(inside, level, before, whole, first, opens)
                 continue
             if kind == "ERROR":
                 self.errors += end - start

@@ -46,3 +46,19 @@ def test_an_empty_file_is_an_empty_document() -> None:
 def test_bytes_that_are_no_text_are_refused() -> None:
     with pytest.raises(ConversionError, match="invalid UTF-8 at byte 4"):
         convert("x = é".encode("latin-1"), ".py")
+
+
+@pytest.mark.parametrize("size", [60, 75, 90, 120])
+def test_statements_over_several_lines_are_cut_last(size: int) -> None:
+    """No cut is inside a call or an object that fits, after an open bracket, a comma or an operator."""
+    call = "  const options = {\n    ...this.flat, // all of them\n    audit: true,\n    path: this.prefix,\n  }\n"
+    test = "  if (first(a) &&\n      second(b)) {\n    run(options)\n  }\n"
+    text = "function one() {\n" + (call + test) * 12 + "}\n"
+    found = convert(text.encode(), ".js")
+    table = pychunk.segment([text], "structure", size=size, columns={"blocks": found.blocks}).table
+    starts = table["start"].to_pylist()[1:]
+    assert len(starts) > 3
+    for start in starts:
+        before = text[:start].rstrip().split("\n")[-1].partition(" //")[0]
+        assert not before.endswith((",", "(", "{", "&&")), text[start - 60 : start + 20]
+        assert not text[start:].startswith(("}", ")"))

@@ -217,3 +217,10 @@ def test_statements_and_definitions_on_one_line_are_in_order() -> None:
         assert (blocks.start[1:] >= blocks.end[:-1]).all()
         assert (blocks.end > blocks.start).all()
         assert pychunk.segment([text], "structure", columns={"blocks": blocks}).texts
+
+
+def test_the_line_that_opens_a_condition_is_with_the_first_statement_inside() -> None:
+    inside = "#if FAST\nint f() {\n}\n#else\nint g() {\n}\n#endif\n"
+    source = f"#include <a.h>\n#ifdef OMP\n\n// Threads.\n#define THREADS 4\n{inside}#endif\n".encode()
+    found = [source[mark.start :].split(b"\n")[0] for mark in definitions.marks(source, ".c")]
+    assert found == [b"#include <a.h>", b"#ifdef OMP", b"#if FAST", b"int f() {", b"#else", b"int g() {"]
