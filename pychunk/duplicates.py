@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ._engine import native
 from ._engine.arrow import flat_text
+from ._engine.threads import threads_of
 from .inputs import TextBatch
 
 #: The columns that :func:`find_duplicates` returns.
@@ -49,7 +50,7 @@ def find_duplicates(
         ``share``. It does not depend on ``threads``, or on how Arrow divides the batch.
 
     Raises:
-        ValueError: ``share`` is out of range.
+        ValueError: ``share`` or ``threads`` is out of range.
         ValueError, TypeError: A row is not text; the message has the row's number.
 
     Example:
@@ -63,7 +64,7 @@ def find_duplicates(
         raise ValueError(f"share must be a number from {LEAST} to 1; got {share!r:.80}")
     parts = TextBatch.of(batch, column=column).texts
     texts = parts[0] if len(parts) == 1 else pa.chunked_array(parts, pa.large_string()).combine_chunks()
-    found = native.near_copies(*flat_text(texts), share, band_of(share), threads=threads or native.default_threads())
+    found = native.near_copies(*flat_text(texts), share, band_of(share), threads=threads_of(threads))
     return pa.table(list(found), SCHEMA)
 
 

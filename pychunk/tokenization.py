@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ._engine import native
 from ._engine.arrow import flat_text
+from ._engine.threads import threads_of
 from .inputs import TextBatch
 from .tokenizers.library import FunctionTokenizer
 from .tokenizers.sources import tokenizer_of
@@ -43,8 +43,8 @@ def tokenize(batch: Any, tokenizer: Any, *, column: str | None = None, threads: 
         only. The result is the same for any batch and number of threads.
 
     Raises:
-        ValueError, TypeError: The tokenizer is unknown or damaged, or a row is not text; the message has the row's
-            number.
+        ValueError, TypeError: The tokenizer is unknown or damaged, ``threads`` is out of range, or a row is not text;
+            the message has the row's number.
 
     Example:
         >>> import pychunk
@@ -52,7 +52,7 @@ def tokenize(batch: Any, tokenizer: Any, *, column: str | None = None, threads: 
         >>> pychunk.tokenize(["Cats purr."], vocabulary).to_pylist()
         [{'ids': [8870, 16405, 12171, 1012], 'start_byte': [0, 5, 7, 9], 'end_byte': [4, 7, 9, 10]}]
     """
-    found = tokenizer_of(tokenizer)
+    found, count = tokenizer_of(tokenizer), threads_of(threads)
     if isinstance(found, FunctionTokenizer):
         raise TypeError(
             f"tokenize() needs a tokenizer with ids, but {found.name} only counts tokens: pass a file, or call "
@@ -60,7 +60,7 @@ def tokenize(batch: Any, tokenizer: Any, *, column: str | None = None, threads: 
         )
     parts = []
     for text, bounds in _flat(batch, column):
-        tokens, spans = found.encode(text, bounds, threads=threads or native.default_threads())
+        tokens, spans = found.encode(text, bounds, threads=count)
         before = np.repeat(bounds[:-1], tokens.counts)
         lists = (tokens.ids, spans[:, 0] - before, spans[:, 1] - before)
         parts.append(
@@ -92,10 +92,10 @@ def count_tokens(batch: Any, tokenizer: Any, *, column: str | None = None, threa
         >>> pychunk.count_tokens(["Cats purr.", ""], pychunk.__path__[0] + "/models/vocab.txt").to_pylist()
         [4, 0]
     """
-    found = tokenizer_of(tokenizer)
+    found, count = tokenizer_of(tokenizer), threads_of(threads)
     parts: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
     for text, bounds in _flat(batch, column):
-        parts.append(found.count(text, bounds, threads or native.default_threads()))
+        parts.append(found.count(text, bounds, count))
     return pa.array(np.concatenate(parts))
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from .._engine import native
 from .._engine.arrow import flat_text
+from .._engine.threads import threads_of
 from .._util.weights import read_weights
 from .texts import TextBatch
 
@@ -62,13 +63,13 @@ def detect_languages(batch: Any, *, column: str | None = None, threads: int | No
         threads: The number of threads. Default: ``PYCHUNK_THREADS``, else the CPUs that the process may use.
 
     Raises:
-        ValueError, TypeError: A row is not text; the message has the row's number.
+        ValueError, TypeError: A row is not text; the message has the row's number. Or ``threads`` is out of range.
 
     Example:
         >>> import pychunk
         >>> pychunk.detect_languages(["Where is the station?", "Wo ist der Bahnhof?", "42"]).to_pylist()
         ['en', 'de', None]
     """
-    parts = TextBatch.of(batch, column=column).texts
-    found = [load().detect(part, threads or native.default_threads()) for part in parts]
+    count = threads_of(threads)
+    found = [load().detect(part, count) for part in TextBatch.of(batch, column=column).texts]
     return pa.chunked_array(found, pa.string()).combine_chunks()

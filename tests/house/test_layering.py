@@ -49,6 +49,7 @@ ORDER = [
     "_engine.data",
     "_engine.arrow",
     "_engine.native",
+    "_engine.threads",
     "async_calls",
     "_engine.device",
     "cuda",
