@@ -52,7 +52,7 @@ _ROW = re.compile(r"^\s*\|(?![\s:|-]+$).*\|\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Found:
-    """What a reader finds in a file: its words, its headings, its items of lists and its rows of tables."""
+    """The words, headings, items of lists and rows of tables that a reader finds in a file."""
 
     words: Counter[str]
     headings: int

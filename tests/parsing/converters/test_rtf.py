@@ -30,3 +30,17 @@ def test_pairs_of_numbers_and_pages_of_the_macintosh() -> None:
     assert convert(rb"{\rtf1\mac\ansicpg10000 caf\'8e}").text == "café"
     with pytest.raises(ConversionError, match="the code page 99999 is unknown; save it in another format"):
         convert(rb"{\rtf1\ansi\ansicpg99999 a}")
+
+
+def test_footnotes_follow_the_text() -> None:
+    note = rb"{\super\chftn}{\footnote\pard\plain {\super\chftn} Seen {\i twice} \{in\'e9\}.}"
+    other = rb"{\*\footnote \u1078?.}"
+    found = convert(rb"{\rtf1\ansi\ansicpg1252 Cats" + note + rb" purr.\par They" + other + rb" sleep.\par}")
+    assert parts(found) == [
+        ("paragraph", 0, "Cats purr."),
+        ("paragraph", 0, "They sleep."),
+        ("paragraph", 0, "Seen twice {iné}."),
+        ("paragraph", 0, "ж."),
+    ]
+    assert parts(convert(rb"{\rtf1\ansi One{\footnote open {\b")) == [("paragraph", 0, "One"), ("paragraph", 0, "open")]
+    assert parts(convert(rb"{\rtf1\ansi One \footnotesep two\par}")) == [("paragraph", 0, "One two")]
