@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -86,6 +87,8 @@ def _lines(key: str, value: Any, left: Iterator[int]) -> Iterator[str]:
             waiting += [(f"{path}.{name}", each, depth + 1) for name, each in reversed(_entries(found))]
             continue
         word = _WORDS[found] if found is None or isinstance(found, bool) else str(found)
+        if isinstance(found, datetime.datetime):  # of TOML, which separates date and time by T, too
+            word = found.isoformat()
         word = word.replace("\f", " ").strip()
         if word:
             yield f"{path}: {word}" if path else word

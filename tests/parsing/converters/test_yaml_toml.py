@@ -58,3 +58,10 @@ def test_a_key_that_occurs_twice_keeps_both_values() -> None:
     pytest.importorskip("yaml", reason="YAML is parsed by PyYAML")
     assert yaml(b"a: 1\nb:\n  c: 2\n  c: 3\na: 4\n").text == "a: 1\n\nb.c: 2\nb.c: 3\n\na: 4"
     assert yaml(b"? [a, b]\n: 1\n").text == "['a', 'b']: 1"
+
+
+def test_times_of_toml_have_their_form() -> None:
+    if sys.version_info < (3, 11):
+        pytest.importorskip("tomli", reason="needs tomli before Python 3.11")
+    found = toml(b"one = 2024-01-02T03:04:05+02:00\ntwo = 2024-01-02\nthree = 03:04:05\n").text
+    assert found.split() == ["one:", "2024-01-02T03:04:05+02:00", "two:", "2024-01-02", "three:", "03:04:05"]
