@@ -23,7 +23,21 @@ from ..io.files import SourceFile, unwritable
 
 #: The kinds of file that are one document each, whose id is the path.
 OF_ONE_DOCUMENT = frozenset(
-    {"text", "markdown", "html", "pdf", "docling", "notebook", "epub", "subtitles", "json", "docx", "pptx", "xlsx"}
+    {
+        "text",
+        "markdown",
+        "html",
+        "pdf",
+        "docling",
+        "notebook",
+        "epub",
+        "subtitles",
+        "json",
+        "docx",
+        "pptx",
+        "xlsx",
+        "image",
+    }
 )
 #: The number of columns of the cache. They are the key of the path, the size in bytes, the times of modification and
 #: of status change, the inode, the fingerprint of the reading options, and the two words of the document's digest.

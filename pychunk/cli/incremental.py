@@ -264,12 +264,13 @@ def _names(ids: pa.Array) -> document_digests.U64:
 
 def _how(source: Source, kind: str) -> list[Any]:
     """Return what the text of a file of this kind depends on in addition to its bytes."""
-    package = {"html": "selectolax", "pdf": "pypdfium2"}.get(kind, "")
-    version = ""
-    if package:
+    by_ocr = kind == "image" or (kind == "pdf" and source.ocr)
+    packages = [{"html": "selectolax", "pdf": "pypdfium2"}.get(kind, ""), *(["rapidocr"] if by_ocr else [])]
+    versions = [""] * len(packages)
+    if any(packages):
         from importlib import metadata  # imported here, because other commands would start 0.02 s later
 
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            version = metadata.version(package)
-    ocr = [True] if source.ocr and kind == "pdf" else []
-    return [source.encoding, source.noise, source.noise_threshold, source.links, version, *ocr]
+        for place, package in enumerate(packages):
+            with contextlib.suppress(metadata.PackageNotFoundError, ValueError):
+                versions[place] = metadata.version(package)
+    return [source.encoding, source.noise, source.noise_threshold, source.links, *versions]

@@ -27,6 +27,7 @@ from ..index.store.document_digests import Digests
 from ..inputs.texts import PartialRowError
 from ..io import KINDS, DeadLetter, open_source
 from ..io.listing import check_once, has_documents
+from ..io.recognition import checked
 from ..segmenter import Segmenter
 from ..vectors import Vectors
 from . import file_cache
@@ -442,7 +443,7 @@ def _batches(
             "them there, or name a new folder"
         )
     are_tables = kind not in KINDS or KINDS[kind].is_table  # files of chunks are tables
-    chunk_files = [path for path in inputs if are_tables and _holds_chunks(path)]
+    chunk_files = [path for path in inputs if are_tables and _holds_chunks(path, reading)]
     if chunk_files and len(chunk_files) < len(inputs):
         raise ValueError(f"{chunk_files[0]} holds chunks, and other inputs hold documents; add them in separate calls")
     if chunk_files and levels is not None:
@@ -523,10 +524,11 @@ def _pooling(made: Index, given: str | None, levels: str | None) -> str | None:
     return chosen
 
 
-def _holds_chunks(path: str) -> bool:
-    if path == "-" or has_documents(path):
+def _holds_chunks(path: str, reading: ReaderOptions) -> bool:
+    known = {name: reading.reading[name] for name in ("endings", "ocr") if name in reading.reading}
+    if path == "-" or has_documents(path, checked(known.get("endings", {}))):
         return False
-    names = open_source(path, dead_letters=lambda _: None).column_names()
+    names = open_source(path, dead_letters=lambda _: None, **known).column_names()
     return set(chunk_tables.REQUIRED) <= set(current_names(names))
 
 

@@ -127,7 +127,7 @@ def command(
     stopped = f"interrupted; complete shards are kept in {output}: the same command with --resume continues"
     if update:
         stopped = f"interrupted; {output} is unchanged or complete: the same command continues"
-    with readable_errors(stopped, inputs=reading.named(sources)):
+    with readable_errors(stopped, inputs=reading.named(sources), quiet=quiet):
         cap_memory(cutting.where)
         codec, shard_size = _compression_of(compression)
         drawn, seed = (None, 0) if sample is None else _sample_of(sample)

@@ -51,8 +51,9 @@ def contained(
     def tell(reason: str) -> None:
         file.tell(DeadLetter(path, "whole file", reason, data[:EXCERPT_BYTES], partial=True))
 
-    kind = kind_by(name, asked.endings) or kind_inside(name, data)
-    if kind is None or (kind == "image" and not asked.ocr):
+    given = kind_by(name, asked.endings)
+    kind = given or kind_inside(name, data)
+    if kind is None or (kind == "image" and not (given or asked.ocr)):
         tell(f"not read: {why_unread(name, data[:4096])}")
         return
     own = kinds.KINDS[kind]
@@ -128,7 +129,7 @@ def mailbox(file: ParserInput, asked: ParserOptions) -> Iterator[RawFile]:
 
 def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFile]:
     """Yield the documents of a zip archive, in the order of its members."""
-    with file.at() as found, zipfile.ZipFile(cast(BinaryIO, found)) as archive:
+    with file.at() as found, _opened(cast(BinaryIO, found)) as archive:
         count = 0
         limit = _Limit(file, file.size)
         for info in archive.infolist():
@@ -146,6 +147,14 @@ def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
                 file.tell(DeadLetter(name, "whole file", f"cannot be read: {error}", partial=True))
                 continue
             yield from contained(file, info.filename, data, file.size, asked)
+
+
+def _opened(file: BinaryIO) -> zipfile.ZipFile:
+    """Open a zip archive; Arrow's error for a file that is too short to be one becomes that of :mod:`zipfile`."""
+    try:
+        return zipfile.ZipFile(file)
+    except ValueError:
+        raise zipfile.BadZipFile("File is not a zip file") from None
 
 
 def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFile]:

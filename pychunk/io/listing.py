@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
+from .._util.counting import counted
 from . import files
 from .decompression import streams
 from .decompression.bzip2 import Block
@@ -115,9 +116,11 @@ def _listed(
     chosen = [(file, each) for file, each in known if each in wanted]
     chosen.sort(key=lambda own: wanted[own[1]])
     if not chosen and kind == "auto":
+        images = sum(on_request(file.path) == "image" for file in found)
+        how = f"; or pass ocr=True to read its {counted(images, 'image')}" if images else ""
         raise ValueError(
             f"{path} holds no file of a known kind; pass kind=, one of {', '.join(KINDS)} (text reads files of any "
-            "name as text)"
+            f"name as text){how}"
         )
     if not chosen:
         raise ValueError(
@@ -139,11 +142,11 @@ def unread(ignored: list[str], found: Sequence[SourceFile]) -> list[str]:
     return [path for path in ignored if path not in again and not holds_nothing(path)]
 
 
-def has_documents(path: str) -> bool:
+def has_documents(path: str, endings: Endings = ()) -> bool:
     """Return whether a local folder has a file whose name is of a kind other than tables; stop at the first one."""
     if files.scheme_of(path) or not os.path.isdir(path):
         return False
-    kinds = map(kind_of, files.walked(path))
+    kinds = (kind_by(name, endings) or kind_of(name) for name in files.walked(path))
     return any(kind is not None and not KINDS[kind].is_table for kind in kinds)
 
 

@@ -31,23 +31,31 @@ def checked(endings: Mapping[str, str]) -> Endings:
     """Return endings in the form that :func:`kind_by` takes.
 
     Raises:
-        ValueError: An ending has no character, or its kind is unknown.
+        TypeError: ``endings`` is no dict.
+        ValueError: An ending is none, it is that of a compression, or its kind is unknown; or it has two kinds.
 
     Example:
         >>> checked({"LOG": "text", ".log.md": "markdown"})
         (('.log.md', 'markdown'), ('.log', 'text'))
     """
-    found = {}
+    if not isinstance(endings, Mapping):
+        raise TypeError(f"endings must be a dict of endings and kinds, such as {{'.log': 'text'}}; got {endings!r:.80}")
+    found: dict[str, str] = {}
     for ending, kind in endings.items():
-        own = "." + ending.lower().removeprefix(".")
-        if own == "." or "/" in own:
+        own = "." + str(ending).lower().removeprefix(".")
+        if not re.fullmatch(r"\.[^\s.*/\\][^\s*/\\]*", own):
             raise ValueError(f"an ending must be the end of files' names, such as .log; got {ending!r:.80}")
+        if streams.bare(f"a{own}") != f"a{own}":
+            raise ValueError(
+                f"{ending} ends like a compressed file: leave out that suffix, which pychunk handles itself"
+            )
         if kind not in KINDS:
             meant = did_you_mean(kind, KINDS)
             raise ValueError(
                 f"unknown kind {kind!r:.80} for names that end in {own}; choose one of {', '.join(KINDS)}{meant}"
             )
-        found[own] = kind
+        if found.setdefault(own, kind) != kind:
+            raise ValueError(f"{own} has two kinds, {found[own]} and {kind}: name one")
     return tuple(sorted(found.items(), key=lambda each: (-len(each[0]), each)))
 
 

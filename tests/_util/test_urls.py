@@ -198,9 +198,10 @@ def test_parameters_to_hide_are_names() -> None:
     assert (both, both.address) == ("http://h/a", url.address)
     again = pickle.loads(pickle.dumps(both))
     assert (again, again.address, again.hides) == (both, both.address, both.hides)
-    done = invoke(["segment", "http://h/a", "--reader", "hide_parameters=visitor=planted"])
-    assert done.exit_code == 2
-    assert "planted" not in done.output
+    for value in ("visitor=planted", "visitor,planted", "visitor planted"):
+        done = invoke(["segment", "http://h/a", "--reader", f"hide_parameters={value}"])
+        assert done.exit_code == 2
+        assert "planted" not in done.output
 
 
 def test_messages_hide_secrets_outside_urls_too() -> None:

@@ -266,12 +266,12 @@ def test_a_folder_with_documents_beside_chunks_holds_documents(tmp_path: Path) -
     (tmp_path / "notes" / "deep").mkdir(parents=True)
     pq.write_table(chunks, tmp_path / "notes" / "chunks.parquet")
     assert not listing.has_documents(str(tmp_path / "notes"))
-    assert index_command._holds_chunks(str(tmp_path / "notes"))
+    assert index_command._holds_chunks(str(tmp_path / "notes"), index_command.ReaderOptions())
     (tmp_path / "notes" / "deep" / ".emus.txt").write_text("Hidden.")
-    assert index_command._holds_chunks(str(tmp_path / "notes"))
+    assert index_command._holds_chunks(str(tmp_path / "notes"), index_command.ReaderOptions())
     (tmp_path / "notes" / "deep" / "emus.txt").write_text("Emus run.")
     assert listing.has_documents(str(tmp_path / "notes"))
-    assert not index_command._holds_chunks(str(tmp_path / "notes"))
+    assert not index_command._holds_chunks(str(tmp_path / "notes"), index_command.ReaderOptions())
 
 
 @pytest.mark.slow

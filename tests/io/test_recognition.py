@@ -86,15 +86,17 @@ def test_file_of_a_given_kind_is_no_guess(folder: Path) -> None:
 
 @given(st.dictionaries(st.text("abc.", min_size=1, max_size=6), st.sampled_from(["text", "csv"]), max_size=5))
 def test_longest_ending_decides(endings: dict[str, str]) -> None:
-    own = {"." + ending.removeprefix("."): kind for ending, kind in endings.items()}
-    if "." in own:
-        with pytest.raises(ValueError, match="an ending must be"):
+    own: dict[str, set[str]] = {}
+    for ending, kind in endings.items():
+        own.setdefault("." + ending.removeprefix("."), set()).add(kind)
+    if any(ending == "." or ending.startswith("..") or len(kinds) > 1 for ending, kinds in own.items()):
+        with pytest.raises(ValueError, match=r"an ending must be|has two kinds"):
             checked(endings)
         return
     found = checked(endings)
     for name in ("x.a", "x.abc", "a.b.c", "b..c"):
         fitting = sorted((ending for ending in own if name.endswith(ending)), key=len)
-        assert kind_by(f"folder.abc/{name}", found) == (own[fitting[-1]] if fitting else None)
+        assert kind_by(f"folder.abc/{name}", found) == (next(iter(own[fitting[-1]])) if fitting else None)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +105,40 @@ def test_longest_ending_decides(endings: dict[str, str]) -> None:
         ({".log": "txt"}, r"unknown kind 'txt' for names that end in \.log; .*did you mean 'text'\?"),
         ({"": "text"}, "an ending must be the end of files' names, such as .log; got ''"),
         ({"a/b": "text"}, "an ending must be"),
+        ({"*.log": "text"}, "an ending must be"),
+        ({" .log": "text"}, "an ending must be"),
+        ({"..log": "text"}, "an ending must be"),
+        ({".log.gz": "text"}, r"\.log\.gz ends like a compressed file: leave out that suffix"),
+        ({".gz": "text"}, "ends like a compressed file"),
+        ({".log": "text", "LOG": "csv"}, r"\.log has two kinds, text and csv: name one"),
     ],
 )
 def test_errors(endings: dict[str, str], message: str, folder: Path) -> None:
     with pytest.raises(ValueError, match=message):
         open_source(folder, endings=endings)
+
+
+def test_endings_must_be_a_dict(folder: Path) -> None:
+    for wrong in (".log=text", [(".log", "text")]):
+        with pytest.raises(TypeError, match=r"endings must be a dict of endings and kinds, such as .*; got"):
+            open_source(folder, endings=wrong)  # type: ignore[arg-type]
+
+
+def test_an_index_of_files_with_given_endings(folder: Path, tmp_path: Path) -> None:
+    for name in ("d.md", "g.zip"):
+        (folder / name).unlink()
+    command = ["index", str(folder), "-o", str(tmp_path / "i"), "--ext", ".log=text", "--ext", ".rec=csv"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "3 documents added" in done.output
+
+
+def test_a_file_that_is_no_archive_becomes_a_letter(folder: Path) -> None:
+    texts, letters = read(folder, endings={".log": "zip"})
+    assert texts == {"d.md": "# Owls\n\nThey hoot."}
+    assert [letter.reason for letter in letters if letter.source.endswith("a.log")] == [
+        "damaged or cut off: File is not a zip file"
+    ]
 
 
 def test_run_knows_its_endings(folder: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from ...io.document_batches import Batch, DeadLetters, documents_of
 from ...io.duplicate_ids import DuplicateIds
 from ...io.files import scheme_of
 from ...io.listing import check_once
+from ...io.recognition import on_request
 from ...segmenter import Segmenter
 from .console import errors, has_terminal, is_json, say
 from .errors import in_flags
@@ -372,12 +373,9 @@ def tell_ignored(ignored: list[str], kind: str) -> None:
     if ignored:
         more = f" and {len(ignored) - 3} more" if len(ignored) > 3 else ""
         said = f"not read, because of an unknown or different kind: {', '.join(ignored[:3])}{more}"
-        say(
-            f"{said} (--kind text reads files of any name as text, --ext .log=text those of one ending)"
-            if kind == "auto"
-            else said,
-            "yellow",
-        )
+        how = ["--kind text reads files of any name as text", "--ext .log=text those of one ending"]
+        how += ["--reader ocr=yes reads images"] if any(on_request(path) == "image" for path in ignored) else []
+        say(f"{said} ({', '.join(how)})" if kind == "auto" else said, "yellow")
 
 
 def text_bytes(out: ChunkBatch) -> int:

@@ -137,7 +137,9 @@ def cap_memory(where: Placement) -> None:
 
 
 @contextmanager
-def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Sequence[str] = ()) -> Iterator[None]:
+def readable_errors(
+    interrupted: str, flags: Mapping[str, str] = {}, inputs: Sequence[str] = (), quiet: bool = False
+) -> Iterator[None]:
     """End the command with status 2 and the error's message, or with 130 and ``interrupted`` after Ctrl-C.
 
     Warnings, and messages that are logged as warnings, also become one line, without their place in the code.
@@ -146,12 +148,13 @@ def readable_errors(interrupted: str, flags: Mapping[str, str] = {}, inputs: Seq
         interrupted: The message after Ctrl-C.
         flags: The option for each keyword whose option has another name, as for :func:`in_flags`.
         inputs: The paths and URLs of the inputs. Messages do not show their secrets.
+        quiet: Whether totals are not printed.
     """
 
     def shown(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         say(f"warning: {in_flags(hidden(str(message), *inputs), flags)}", "yellow")
 
-    logged, level = _Logged(flags, inputs), logger.level
+    logged, level = _Logged(flags, inputs, quiet=quiet), logger.level
     logger.addHandler(logged)
     logger.setLevel(logging.INFO)
     try:
@@ -186,16 +189,16 @@ _OF_RECORDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName
 class _Logged(logging.Handler):
     """A logging handler that prints warnings and totals as the command line does; as JSON, it prints all events."""
 
-    def __init__(self, flags: Mapping[str, str], inputs: Sequence[str]) -> None:
+    def __init__(self, flags: Mapping[str, str], inputs: Sequence[str], *, quiet: bool) -> None:
         super().__init__(logging.INFO)
-        self._flags, self._inputs = flags, inputs
+        self._flags, self._inputs, self._quiet = flags, inputs, quiet
 
     def emit(self, record: logging.LogRecord) -> None:
         message = in_flags(hidden(record.getMessage(), *self._inputs), self._flags)
         if not is_json():
             if record.levelno >= logging.WARNING:
                 say(f"warning: {message}", "yellow")
-            elif getattr(record, "event", "") in _SHOWN:
+            elif getattr(record, "event", "") in _SHOWN and not self._quiet:
                 say(message)
             return
         fields = {name: value for name, value in vars(record).items() if name not in _OF_RECORDS}

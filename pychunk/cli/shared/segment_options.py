@@ -47,6 +47,8 @@ def _namespaces(value: str) -> tuple[int, ...] | None:
 def _secrets(value: str) -> tuple[str, ...]:
     names = tuple(value.split("+"))
     parameters(names)
+    if any(mark in value for mark in ", "):
+        raise ValueError("write the names with + between them, such as visitor+sid")
     return names
 
 

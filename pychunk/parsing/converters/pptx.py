@@ -14,9 +14,13 @@ from .dispatch import plain
 #: The greatest depth of groups in groups whose shapes are read.
 _DEPTH = 50
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_DECIMAL = re.compile(r"-?\d+\.\d{10,}")
-#: A number of days that may be a date, and the parts of a format of numbers that are shown as they are.
-_DAYS, _NO_FORM = re.compile(r"\d{1,6}(?:\.\d+)?"), re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|general', re.IGNORECASE)
+#: The parts of a series: its name, categories or places, values, and sizes.
+_DATA = ("tx", "cat", "xVal", "val", "yVal", "bubbleSize")
+_DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
+#: A number of days that may be a date, since one of two days; and the parts of a format of numbers that are shown as
+#: they are, or are empty.
+_DAYS, _NO_FORM = re.compile(r"\d{1,6}(?:\.\d+)?"), re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|[_*].|general', re.IGNORECASE)
+_EPOCH, _MAC_EPOCH = datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1)
 
 
 def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
@@ -73,14 +77,18 @@ def _put(writer: PagedWriter, shape: Any, page: int) -> None:
 
 def _tables_of_chart(chart: Any) -> list[str]:
     """Return a table for each group of successive series of the same categories."""
+    first = chart.find(_CHART + "date1904")
+    epoch = _MAC_EPOCH if first is not None and first.get("val", "1") in ("1", "true") else _EPOCH
     groups: list[tuple[dict[int, str], list[tuple[str, dict[int, str]]]]] = []
     for series in chart.iter(_CHART + "ser"):
-        name = " ".join(_points(series.find(_CHART + "tx")).values())
-        categories = _points(series.find(_CHART + "cat")) or _points(series.find(_CHART + "xVal"))
-        values = _points(series.find(_CHART + "val")) or _points(series.find(_CHART + "yVal"))
+        data = {name: _points(series.find(_CHART + name), epoch) for name in _DATA}
+        name = " ".join(data["tx"].values())
+        categories = data["cat"] or data["xVal"]
         if not groups or groups[-1][0] != categories:
             groups.append((categories, []))
-        groups[-1][1].append((name, values))
+        groups[-1][1].append((name, data["val"] or data["yVal"]))
+        if data["bubbleSize"]:
+            groups[-1][1].append((f"{name} (size)".lstrip(), data["bubbleSize"]))
     tables = []
     for categories, own in groups:
         places = sorted(categories.keys() | {place for _, values in own for place in values})
@@ -92,11 +100,11 @@ def _tables_of_chart(chart: Any) -> list[str]:
     return tables
 
 
-def _points(data: Any) -> dict[int, str]:
+def _points(data: Any, epoch: datetime.datetime) -> dict[int, str]:
     """Return the values of a chart's data by their number. Categories of several levels name the outermost first."""
     if data is None:
         return {}
-    levels = [_level(each) for each in data.iter(_CHART + "lvl")] or [_level(data)]
+    levels = [_level(each, epoch) for each in data.iter(_CHART + "lvl")] or [_level(data, epoch)]
     found = levels[0]
     for outer in levels[1:]:  # a value of an outer level is at the first of the points that it is for
         said = ""
@@ -109,17 +117,25 @@ def _points(data: Any) -> dict[int, str]:
     return {place: value for place, value in found.items() if value}
 
 
-def _level(data: Any) -> dict[int, str]:
-    found = ((int(point.get("idx", 0)), point.findtext(_CHART + "v")) for point in data.iter(_CHART + "pt"))
-    form = _NO_FORM.sub("", next((each.text or "" for each in data.iter(_CHART + "formatCode")), ""))
-    return {place: _number(_plain(text), is_date="y" in form.lower()) for place, text in found if text}
+def _level(data: Any, epoch: datetime.datetime) -> dict[int, str]:
+    found: dict[int, str] = {}
+    form = _NO_FORM.sub("", next((each.text or "" for each in data.iter(_CHART + "formatCode")), "")).lower()
+    for number, point in enumerate(data.iter(_CHART + "pt")):
+        place = point.get("idx", "")
+        text = _plain(point.findtext(_CHART + "v") or "")
+        if text:
+            found.setdefault(int(place) if place.isdecimal() else number, _number(text, form, epoch))
+    return found
 
 
-def _number(text: str, *, is_date: bool) -> str:
-    """Return a number as a person reads it: 2.4000000000000004 as 2.4, and days since 1899 as a date."""
-    if is_date and _DAYS.fullmatch(text):
-        return (datetime.date(1899, 12, 30) + datetime.timedelta(days=float(text))).isoformat()
-    return f"{float(text):.15g}" if _DECIMAL.fullmatch(text) else text
+def _number(text: str, form: str, epoch: datetime.datetime) -> str:
+    """Return a number as a person reads it: 2.4000000000000004 as 2.4, shares as percent, and days as a date."""
+    if re.search("[dy]", form) and _DAYS.fullmatch(text):
+        time = epoch + datetime.timedelta(seconds=round(float(text) * 86400))
+        return time.isoformat(" ", "minutes") if re.search("[hs]", form) else time.date().isoformat()
+    if _DECIMAL.fullmatch(text):
+        return f"{100 * float(text):.12g}%" if "%" in form else f"{float(text):.15g}" if len(text) > 16 else text
+    return text
 
 
 def _put_text(writer: PagedWriter, frame: Any, page: int, kind: str = "paragraph", is_list: bool = False) -> None:

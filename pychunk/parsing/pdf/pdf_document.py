@@ -31,6 +31,7 @@ from .pdf_words import SLANTED, UNMAPPED, PageWords, WordReader
 from .pdf_work import LIMITS, Limits, WorkError, check_work
 from .reading_order import Line, line_of, lines_of, pieces_of
 from .table_of_contents import remove_contents
+from .text_recognition import Reading
 
 #: A word in a table cell that a line break has cut in two.
 _TORN = re.compile(r"([^\W\d_]+)[-\u2010] ([^\W\d_]+)")
@@ -39,6 +40,8 @@ _CONTINUED = re.compile(r"\(?continue[sd] (?:on (?:the )?next|(from (?:the )?pre
 #: The maximum number of seconds that a document may take, checked between pages. This is a last resort, ten times the
 #: time that a document within ``LIMITS`` takes.
 MAX_SECONDS = 9000.0
+#: The same for a document whose text is recognized: for the most pages that are read, with 7 seconds each.
+SECONDS_BY_OCR = 140_000.0
 #: The maximum number of bookmarks that are read.
 _BOOKMARKS = 20_000
 #: The share of characters without a known meaning above which a document is not text.
@@ -118,18 +121,18 @@ def read_pdf(
                 # Counting makes PDFium write the document, and pages are read slowly after that. So it is opened again.
                 check_work(counted, limits)
             with contextlib.closing(pypdfium2.PdfDocument(source)) as document:
-                pages, sure = _pages(document, limits, seconds, ocr=ocr)
+                pages, read = _pages(document, limits, seconds, ocr=ocr)
                 bookmarks, title = _bookmarks(document), _metadata_title(document)
         except pypdfium2.PdfiumError as error:
             raise PdfError(_cannot(error)) from None
         except WorkError as error:
             raise PdfError(str(error)) from None
-    return assembled(pages, bookmarks, title, sure, ocr=ocr)
+    return assembled(pages, bookmarks, title, read)
 
 
 def read_pdf_by_ocr(source: bytes) -> Paged:
     """Return what :func:`read_pdf` returns with ``ocr``, for processes that call a function with bytes alone."""
-    return read_pdf(source, ocr=True)
+    return read_pdf(source, seconds=SECONDS_BY_OCR, ocr=True)
 
 
 def read_image(source: bytes) -> Paged:
@@ -140,10 +143,10 @@ def read_image(source: bytes) -> Paged:
         ImportError: RapidOCR is not installed.
     """
     try:
-        found = text_recognition.pages_of_image(source)
+        found = text_recognition.read_pages(source)
     except ValueError as error:
         raise PdfError(str(error)) from None
-    return assembled([page for page, _ in found], [], "", dict(enumerate((sure for _, sure in found), 1)), ocr=True)
+    return assembled([_noted(each) for each in found], [], "", dict(enumerate(found, 1)))
 
 
 def _cannot(error: Any) -> str:
@@ -155,12 +158,16 @@ def _cannot(error: Any) -> str:
     return "damaged or cut off: no pages can be found in it; save or download it again"
 
 
-def _pages(document: Any, limits: Limits, seconds: float, *, ocr: bool) -> tuple[list[PageWords], dict[int, float]]:
-    """Return the pages, and the mean confidence of each page whose text is recognized, by its number from 1."""
+def _noted(reading: Reading) -> PageWords:
+    return replace(reading.words, note=reading.note)
+
+
+def _pages(document: Any, limits: Limits, seconds: float, *, ocr: bool) -> tuple[list[PageWords], dict[int, Reading]]:
+    """Return the pages, and the readings of those whose text is recognized, by their number from 1."""
     count = len(document)
     reader = WordReader(document)
     found: list[PageWords] = []
-    sure: dict[int, float] = {}
+    read: dict[int, Reading] = {}
     ended = time.monotonic() + seconds
     letters = 0
     for number in range(count):
@@ -171,7 +178,10 @@ def _pages(document: Any, limits: Limits, seconds: float, *, ocr: bool) -> tuple
             )
         page = reader.page(number)
         if ocr and (not page.texts or page.unmapped > UNMAPPED * sum(map(len, page.texts))) and page.width:
-            page, sure[number + 1] = text_recognition.page_words(document[number])
+            reading = text_recognition.read_page(document[number])
+            # A page whose fonts do not map some letters may still have more letters than are recognized.
+            if not page.texts or sum(map(len, reading.words.texts)) >= sum(map(len, page.texts)) - page.unmapped:
+                page, read[number + 1] = _noted(reading), reading
         own = sum(map(len, page.texts))
         letters += own
         if letters > limits.characters:
@@ -181,7 +191,7 @@ def _pages(document: Any, limits: Limits, seconds: float, *, ocr: bool) -> tuple
                 f"{limits.characters:,} are read: {mend}"
             )
         found.append(page)
-    return found, sure
+    return found, read
 
 
 def _bookmarks(document: Any) -> list[Bookmark]:
@@ -211,7 +221,7 @@ def _metadata_title(document: Any) -> str:
 
 
 def assembled(
-    pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str, sure: Mapping[int, float], *, ocr: bool
+    pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str, read: Mapping[int, Reading]
 ) -> Paged:
     """Return the document of the words of its pages.
 
@@ -219,8 +229,7 @@ def assembled(
         pages: The pages.
         bookmarks: The bookmarks that point to them.
         title: The title; "" if it is unknown.
-        sure: The mean confidence of each page whose text is recognized, by its number from 1.
-        ocr: Whether the text of pages without text is recognized.
+        read: The readings of the pages whose text is recognized, by their number from 1.
 
     Raises:
         PdfError: There is no text.
@@ -233,7 +242,7 @@ def assembled(
     if np.concatenate([page.mono for page in pages]) @ lengths > _TYPED * letters:
         pages = [replace(page, mono=np.zeros_like(page.mono)) for page in pages]
     if not letters:
-        raise PdfError(_without_text(len(pages), notes, ocr=ocr))
+        raise PdfError(_without_text(len(pages), notes, ocr=bool(read)))
     if unmapped > _UNMAPPED * letters:
         raise PdfError("its fonts have no character map to say which characters it shows: pass ocr=True to read it")
     each, of = np.unique(sizes, return_inverse=True)
@@ -242,8 +251,28 @@ def assembled(
     mark_headings(drafts, bookmarks, body)
     remove_contents(drafts)
     join_over_borders(drafts)
-    facts = [{"page": page, "confidence": share} for page, share in sure.items()]
-    return replace(_written(drafts, len(pages), words, title, notes), facts={"ocr": facts})
+    facts = [{"page": page, "confidence": each.confidence} for page, each in read.items()]
+    written = replace(_written(drafts, len(pages), words, title, notes), facts={"ocr": facts})
+    return _turned_back(written, read)
+
+
+def _turned_back(found: Paged, read: Mapping[int, Reading]) -> Paged:
+    """Return a document in which the boxes on pages that were turned to read them are on the pages as they are."""
+    box, page = found.blocks.box, found.blocks.page
+    if box is None or page is None:
+        return found
+    box = box.copy()
+    for number, reading in read.items():
+        own = page == number
+        left, top, right, bottom = box[own].T
+        width, height = reading.words.width, reading.words.height  # of the page as it was read
+        if reading.turns == 1:
+            box[own] = np.stack([height - bottom, left, height - top, right], axis=1)
+        elif reading.turns == 2:
+            box[own] = np.stack([width - right, height - bottom, width - left, height - top], axis=1)
+        elif reading.turns == 3:
+            box[own] = np.stack([top, width - right, bottom, width - left], axis=1)
+    return replace(found, blocks=replace(found.blocks, box=box))
 
 
 def _without_text(pages: int, notes: Sequence[tuple[int, str]], *, ocr: bool) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Pixels = npt.NDArray[np.uint8]
 
-#: The resolution at which a page is drawn, in dots per inch. RapidOCR makes images of more than 2,000 pixels smaller.
+#: The resolution at which a page is drawn, in dots per inch.
 DPI = 200
 #: The most pixels of a drawn page or of an image. A page of A4 has 4 million.
 MAX_PIXELS = 100_000_000
@@ -27,6 +27,16 @@ MAX_PAGES = 2_000
 #: If the mean confidence of a page's lines is lower, the page is also read turned by a quarter, a half and three
 #: quarters, until it is not. Level pages have 0.93 and more, and pages upside down 0.5 to 0.7.
 _TURNED = 0.8
+#: A part of a page ends at empty rows of this number. A short line on an empty page is found only in such a part.
+_GAP = 60
+#: The most rows and columns of a part, which RapidOCR would scale to 2,000. A longer part is divided at empty rows or
+#: columns in its last half, else so that two parts have _SHARED rows in common.
+_TALL, _WIDE, _SHARED = 2_400, 3_000, 160
+#: The empty pixels around a part, the least of its sides, and the most widths in a height: of a wider image, RapidOCR
+#: reads one line.
+_MARGIN, _LEAST, _RATIO = 40, 64, 7
+#: The difference between a pixel with ink and the background, of 255.
+_INK = 48
 #: The height of a recognized line in sizes of its font.
 _HEIGHT = 1.4
 #: Lines whose size differs from the usual one of their page by less than this share have the usual size, because
@@ -54,54 +64,152 @@ def _engine() -> Any:
     threads = {f"{runtime}{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
     # Of lines of more than 80 letters, the classifier takes many to be upside down that are not. With it, 86 % of the
     # words of five drawn pages of Wikipedia were right, and 99 % without it.
-    return RapidOCR(params={"Global.log_level": "critical", "Global.use_cls": False, **threads})
+    # By default, the detector enlarges a small part until its shorter side has 736 pixels, in ten times the time.
+    sides = {"Det.limit_type": "max", "Det.limit_side_len": 2000}
+    return RapidOCR(params={"Global.log_level": "critical", "Global.use_cls": False, **threads, **sides})
 
 
-def recognized(pixels: Pixels, width: float, height: float) -> tuple[PageWords, float]:
-    """Return the words in an image, and the mean confidence of their lines from 0 to 1 (0 without words).
+class Reading(NamedTuple):
+    """The result of reading a page.
 
-    If the page is turned, the words have the places that they have after it is turned back.
+    Attributes:
+        words: The words.
+        confidence: The mean confidence of the lines, 0 to 1; 0 without lines.
+        worth: This mean if upright lines count as 0.
+        turns: The quarter turns to the left after which the page was read. The words have the places that they have
+            after these turns.
+        note: What a person should know about the result; "" for nothing.
+    """
+
+    words: PageWords
+    confidence: float
+    worth: float
+    turns: int = 0
+    note: str = ""
+
+
+def recognized(pixels: Pixels, width: float, height: float) -> Reading:
+    """Read an image.
 
     Args:
         pixels: The image in blue, green and red, uint8[rows, columns, 3].
         width: The width of the page in points.
         height: The height of the page in points.
     """
-    if pixels.min() == pixels.max():  # an empty page
-        return PageWords.empty(width, height), 0.0
     best = _read(pixels, width, height)
     order = (1, 3, 2) if best.worth < best.confidence / 2 else (2, 1, 3)  # most lines are upright, or not
-    for turns in order if best.worth < _TURNED else ():
+    for turns in order if best.confidence > 0 and best.worth < _TURNED else ():
         sides = (height, width) if turns % 2 else (width, height)
-        found = _read(np.ascontiguousarray(np.rot90(pixels, turns)), *sides)
+        found = _read(np.ascontiguousarray(np.rot90(pixels, turns)), *sides)._replace(turns=turns)
         best = max(best, found, key=lambda each: each.worth)
         if best.worth >= _TURNED:
             break
-    return best.words, best.confidence
+    if not best.words.texts:
+        return best if pixels.min() == pixels.max() else best._replace(note="no text was recognized in its image")
+    if best.confidence < _TURNED:
+        said = f"its text was recognized with a confidence of {best.confidence:.2f}, so check it"
+        return best._replace(note=said)
+    return best
 
 
-class _Reading(NamedTuple):
-    """The words of a page, the mean confidence of its lines, and that mean if upright lines count as 0."""
+def _read(pixels: Pixels, width: float, height: float) -> Reading:
+    """Read a page that is not turned, part by part."""
+    texts: list[str] = []
+    corners = [np.empty((0, 4, 2))]
+    scores: list[float] = []
+    background, parts = parts_of(pixels)
+    for part in parts:
+        shown, left, top = _padded(pixels, part, background)
+        try:
+            found = _engine()(shown)
+        except Exception as error:  # ONNX Runtime and OpenCV have errors of their own for too little memory
+            if re.search("bad_alloc|Insufficient memory|Failed to allocate", str(error)):
+                raise MemoryError(str(error)) from None
+            raise
+        if found.txts is None:
+            continue
+        boxes = np.asarray(found.boxes, np.float64).reshape(-1, 4, 2) + np.array([left, top])
+        middle = boxes[:, :, 1].mean(axis=1)
+        own = (middle >= part.first) & (middle < part.last)
+        texts += [text for text, here in zip(found.txts, own.tolist(), strict=True) if here]
+        scores += [float(score) for score, here in zip(found.scores, own.tolist(), strict=True) if here]
+        corners.append(boxes[own])
+    if not texts:
+        return Reading(PageWords.empty(width, height), 0.0, 0.0)
+    places = np.concatenate(corners) * [width / pixels.shape[1], height / pixels.shape[0]]
+    sure = np.array(scores)
+    words = words_of(texts, places, width, height)
+    return Reading(words, float(sure.mean()), float((sure * ~_upright(texts, places)).mean()))
 
-    words: PageWords
-    confidence: float
-    worth: float
+
+class Part(NamedTuple):
+    """A part of an image: its rows and columns, and the rows [first, last) in which the middles of its lines are."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+    first: float
+    last: float
 
 
-def _read(pixels: Pixels, width: float, height: float) -> _Reading:
-    """Read a page that is not turned."""
-    try:
-        found = _engine()(pixels)
-    except Exception as error:  # ONNX Runtime and OpenCV have errors of their own for too little memory
-        if re.search("bad_alloc|Insufficient memory|Failed to allocate", str(error)):
-            raise MemoryError(str(error)) from None
-        raise
-    if found.txts is None or not len(found.txts):
-        return _Reading(PageWords.empty(width, height), 0.0, 0.0)
-    corners = np.asarray(found.boxes, np.float64) * [width / pixels.shape[1], height / pixels.shape[0]]
-    scores = np.array(found.scores, np.float64)
-    words = words_of(found.txts, corners, width, height)
-    return _Reading(words, float(scores.mean()), float((scores * ~_upright(found.txts, corners)).mean()))
+def parts_of(pixels: Pixels) -> tuple[npt.NDArray[np.uint8], list[Part]]:
+    """Return the background colour of an image, and its parts with ink, from top to bottom.
+
+    Example:
+        >>> image = np.full((500, 300, 3), 255, np.uint8)
+        >>> image[50:60, 20:90] = image[400:410, 30:40] = 0
+        >>> [part[:4] for part in parts_of(image)[1]]
+        [(50, 60, 20, 90), (400, 410, 30, 40)]
+    """
+    background = np.median(pixels[:: max(1, len(pixels) // 500), :: max(1, pixels.shape[1] // 500)], axis=(0, 1))
+    colour = background.astype(np.uint8)
+    ink = (np.maximum(pixels, colour) - np.minimum(pixels, colour)).max(axis=2) > _INK
+    parts = []
+    for top, bottom, first, last in _divided(ink.any(axis=1), _GAP, _TALL, _SHARED):
+        for left, right, *_ in _divided(ink[top:bottom].any(axis=0), ink.shape[1], _WIDE, 0):
+            parts.append(Part(top, bottom, left, right, first, last))
+    return colour, parts
+
+
+def _divided(ink: npt.NDArray[np.bool_], gap: int, most: int, shared: int) -> list[tuple[int, int, float, float]]:
+    """Return (begin, end, first, last) of runs with ink, which gaps separate; long ones are divided.
+
+    If a run is divided where it has ink, its parts have ``shared`` places in common. Each part then owns the places
+    from ``first`` to ``last``, half of the common ones.
+    """
+    places = np.flatnonzero(ink)
+    if not len(places):
+        return []
+    breaks = np.flatnonzero(np.diff(places) > gap)
+    runs = zip(places[[0, *(breaks + 1)]].tolist(), (places[[*breaks, -1]] + 1).tolist(), strict=True)
+    found = []
+    for begin, end in runs:
+        first = -np.inf
+        while end - begin > most:
+            empty = np.flatnonzero(~ink[begin + most // 2 : begin + most])
+            if len(empty):
+                cut = begin + most // 2 + int(empty[len(empty) // 2])
+                found.append((begin, cut, first, np.inf))
+                begin, first = cut, -np.inf
+            else:
+                cut = begin + most
+                found.append((begin, cut, first, cut - shared / 2))
+                begin, first = cut - shared, cut - shared / 2
+        found.append((begin, end, first, np.inf))
+    return found
+
+
+def _padded(pixels: Pixels, part: Part, background: npt.NDArray[np.uint8]) -> tuple[Pixels, int, int]:
+    """Return a part of an image with empty pixels around it, and where its first pixel is in the image."""
+    rows, columns = part.bottom - part.top, part.right - part.left
+    wide = max(columns + 2 * _MARGIN, _LEAST)
+    high = max(rows + 2 * _MARGIN, _LEAST, wide // _RATIO)
+    shown = np.empty((high, wide, 3), np.uint8)
+    shown[:] = background
+    top, left = (high - rows) // 2, (wide - columns) // 2
+    shown[top : top + rows, left : left + columns] = pixels[part.top : part.bottom, part.left : part.right]
+    return shown, part.left - left, part.top - top
 
 
 def _upright(texts: Sequence[str], corners: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -164,23 +272,26 @@ def _box(
     return first[0], middle - size / 2, last[0], middle + size / 2
 
 
-def page_words(page: Any) -> tuple[PageWords, float]:
-    """Return the words that are recognized on a page of ``pypdfium2``, and their mean confidence."""
+def read_page(page: Any) -> Reading:
+    """Read a page of ``pypdfium2``."""
     width, height = page.get_size()
     scale = min(DPI / 72, math.sqrt(MAX_PIXELS / max(1.0, width * height)))
     pixels = page.render(scale=scale).to_numpy()
     return recognized(np.ascontiguousarray(pixels[..., :3]), width, height)
 
 
-def pages_of_image(data: bytes) -> list[tuple[PageWords, float]]:
-    """Return the words of each page of an image file, and their mean confidence. A pixel is a point.
+def read_pages(data: bytes) -> list[Reading]:
+    """Read each page of an image file. A pixel is a point.
 
     Raises:
         ValueError: The file cannot be read as an image, or is too large.
     """
     _engine()  # Pillow comes with RapidOCR, so this reports both
-    from PIL import Image, ImageOps
+    from PIL import Image, UnidentifiedImageError
 
+    if not data:
+        raise ValueError("an empty file: save or download it again")
+    most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None  # the limit below says what to do
     found = []
     try:
         with Image.open(io.BytesIO(data)) as image:
@@ -189,15 +300,30 @@ def pages_of_image(data: bytes) -> list[tuple[PageWords, float]]:
                 raise ValueError(f"it has {count:,} pages; at most {MAX_PAGES:,} are read: divide the file")
             for number in range(count):
                 image.seek(number)
-                wide, high = image.size
-                if wide * high > MAX_PIXELS:
-                    raise ValueError(
-                        f"it has {wide:,} x {high:,} pixels; at most {MAX_PIXELS:,} are read: scale it down"
-                    )
-                shown = ImageOps.exif_transpose(image).convert("RGBA")
-                paper = Image.new("RGBA", shown.size, "white")
-                pixels = np.asarray(Image.alpha_composite(paper, shown))[..., 2::-1]
-                found.append(recognized(np.ascontiguousarray(pixels), *map(float, shown.size)))
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+                size = image.size[0] * image.size[1]
+                if size > MAX_PIXELS:
+                    raise ValueError(f"it has {size:,} pixels; at most {MAX_PIXELS:,} are read: scale it down")
+                pixels = _pixels_of(image)
+                found.append(recognized(pixels, *map(float, pixels.shape[1::-1])))
+    except UnidentifiedImageError:
+        raise ValueError("no readable image: it is damaged, or of an unknown format; save it again") from None
+    except (OSError, SyntaxError) as error:
         raise ValueError(f"no readable image: {error}; save or download it again") from None
+    finally:
+        Image.MAX_IMAGE_PIXELS = most
     return found
+
+
+def _pixels_of(image: Any) -> Pixels:
+    """Return the pixels of an image as a person sees it, in blue, green and red."""
+    from PIL import Image, ImageOps
+
+    if image.mode == "F":  # without a range of its own
+        values = np.nan_to_num(np.asarray(image, np.float64))
+        low, high = values.min(), values.max()
+        image = Image.fromarray(np.uint8(255 * (values - low) / max(high - low, 1e-9)))
+    shown = ImageOps.exif_transpose(image).convert("RGBA")
+    opaque = np.asarray(shown)[np.asarray(shown)[..., 3] > 127]
+    is_light = 0 < len(opaque) < shown.size[0] * shown.size[1] and opaque[:, :3].mean() > 200  # on a dark background
+    paper = Image.new("RGBA", shown.size, "black" if is_light else "white")
+    return np.ascontiguousarray(np.asarray(Image.alpha_composite(paper, shown))[..., 2::-1])

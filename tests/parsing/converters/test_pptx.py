@@ -2,6 +2,8 @@
 
 import datetime
 import io
+import zipfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -78,3 +80,66 @@ def test_charts_are_tables_with_their_title() -> None:
     last = " | Rain\n2024-02-29 | 3\n2025-01-01 | 4"
     assert found.text == f"Animals\n\n{first}\n\n | Trees\n1 | 2.5\n3 | 4\n\n{last}"
     assert [BLOCK_KINDS[kind] for kind in found.blocks.kind] == ["caption", "table", "table", "table"]
+
+
+def presentation(form: str, values: list[float], change: Callable[[bytes], bytes] = bytes) -> bytes:
+    """Return a presentation with a chart of these values, in a format of numbers, after a change of the chart's XML."""
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    slide.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Kept"
+    data = CategoryChartData(number_format=form)
+    data.categories = ["a", "b"]
+    data.add_series("One", values)
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, 9, 9, data).chart
+    part = chart.part
+    held = io.BytesIO()
+    made.save(held)
+    out = io.BytesIO()
+    with zipfile.ZipFile(held) as before, zipfile.ZipFile(out, "w") as after:
+        for info in before.infolist():
+            text = before.read(info)
+            after.writestr(info, change(text) if info.filename == part.partname[1:] else text)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "shown"),
+    [
+        ("General", [0.1 + 0.2, 1e-9], ("0.3", "1e-09")),
+        ("0%", [0.25, 1], ("25%", "100%")),
+        ("yyyy-mm-dd hh:mm", [45000.5, 45000], ("2023-03-15 12:00", "2023-03-15 00:00")),
+        ("d-mmm", [45000, 45001], ("2023-03-15", "2023-03-16")),
+        ("0_y", [5, 6], ("5", "6")),
+        ('0 "days"', [5, 6], ("5", "6")),
+    ],
+)
+def test_numbers_of_charts_are_shown_by_their_format(form: str, values: list[float], shown: tuple[str, str]) -> None:
+    found = office.convert(presentation(form, values))
+    assert found.text == "Kept\n\n | One\na | {}\nb | {}".format(*shown)
+
+
+def test_charts_of_the_macintosh_and_bad_points() -> None:
+    found = office.convert(
+        presentation("yyyy-mm-dd", [43830, 1], lambda xml: xml.replace(b'date1904 val="0"', b'date1904 val="1"'))
+    )
+    assert found.text == "Kept\n\n | One\na | 2024-01-01\nb | 1904-01-02"
+    for bad in (b'idx="1.0"', b"", b'idx="-1"', b'idx="x"'):
+        found = office.convert(presentation("0", [3, 4], lambda xml, bad=bad: xml.replace(b'idx="1"', bad)))
+        assert found.text == "Kept\n\n | One\na | 3\nb | 4"
+
+
+def test_bubbles_have_their_sizes() -> None:
+    from pptx.chart.data import BubbleChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    data = BubbleChartData()
+    data.add_series("Towns").add_data_point(1, 2, 30)
+    slide.shapes.add_chart(XL_CHART_TYPE.BUBBLE, 0, 0, 9, 9, data)
+    held = io.BytesIO()
+    made.save(held)
+    assert office.convert(held.getvalue()).text == " | Towns | Towns (size)\n1 | 2 | 30"

@@ -2,7 +2,9 @@
 
 import io
 import sys
+import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +15,18 @@ from hypothesis import strategies as st
 from pdfs import Page, made
 from typer.testing import CliRunner
 
+from pychunk.cli import file_cache
 from pychunk.cli.main import app
 from pychunk.ingest import ingest
 from pychunk.io import DeadLetter, open_source
 from pychunk.parsing.pdf import pdf_document, text_recognition
+from pychunk.parsing.pdf.pdf_words import PageWords
 
 pytest.importorskip("rapidocr", reason="text in images is recognized by rapidocr (extra ocr)")
 pytest.importorskip("pypdfium2", reason="PDFs are read by pypdfium2 (extra docs)")
 import pypdfium2
 from pdf_texts import headed
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 WORDS = (
     "The pump moves cold water from the lake to the tower. A valve in the cellar keeps the pressure at four bars. "
@@ -94,16 +98,123 @@ def test_only_pages_without_text_are_recognized(document: bytes, drawn: Image.Im
     assert not found.text[second:third].strip()
     assert [each["page"] for each in found.facts["ocr"]] == [2, 3]
     assert found.facts["ocr"][1]["confidence"] == 0
-    assert found.notes == []
+    assert found.notes == []  # the third page is empty
 
 
 @pytest.mark.parametrize("turned", [90, 180, 270])
-def test_turned_pages_are_turned_back(drawn: Image.Image, turned: int) -> None:
-    out = io.BytesIO()
-    drawn.rotate(turned, expand=True).save(out, "PNG")
-    found = pdf_document.read_image(out.getvalue())
+def test_turned_pages_are_read_with_boxes_where_the_words_are(drawn: Image.Image, turned: int) -> None:
+    page = drawn.rotate(turned, expand=True)
+    found = pdf_document.read_image(png(page))
     assert recall(found.text, WORDS) > 0.9
     assert found.text.startswith("Water works")
+    assert found.blocks.box is not None
+    dark = np.asarray(page) < 128
+    for left, top, right, bottom in found.blocks.box.round().astype(int).tolist():
+        assert 0 <= left < right <= page.width
+        assert 0 <= top < bottom <= page.height
+        assert dark[top:bottom, left:right].sum() > 100
+        dark[max(0, top - 12) : bottom + 12, max(0, left - 12) : right + 12] = False
+    assert not dark.any()
+
+
+def png(image: Image.Image) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def written(size: tuple[int, int], *lines: tuple[int, int, str], letters: int = 31) -> Image.Image:
+    """Return an image with lines of text at these places."""
+    image = Image.new("L", size, 255)
+    for left, top, line in lines:
+        ImageDraw.Draw(image).text((left, top), line, 0, ImageFont.load_default(letters))
+    return image
+
+
+@pytest.mark.parametrize(
+    ("image", "text"),
+    [
+        (written((1240, 1754), (200, 300, "Chapter One")), "Chapter One"),
+        (written((1240, 1754), (80, 60, "A line above"), (900, 1700, "page two")), "A line above page two"),
+        (written((3000, 20), (3, 1, "one thin line"), letters=15), "one thin line"),
+        (written((3000, 90), (3, 30, "one thin line"), letters=15), "one thin line"),
+        (written((9000, 40), (3, 8, "far left"), (8700, 8, "far right"), letters=18), "far left far right"),
+    ],
+)
+def test_lines_that_stand_alone_are_found(image: Image.Image, text: str) -> None:
+    assert pdf_document.read_image(png(image)).text.split() == text.split()
+
+
+def test_long_screenshots_are_read_in_parts() -> None:
+    lines = [f"Message {number} of the chat" for number in range(40)]
+    image = written((600, 8000), *((10, 10 + 200 * number, line) for number, line in enumerate(lines)), letters=18)
+    found = pdf_document.read_image(png(image))
+    assert [line for line in found.text.split("\n") if line] == lines
+    assert found.facts["ocr"][0]["confidence"] > 0.9
+
+
+def test_no_shape_of_an_image_loses_other_pages() -> None:
+    good = written((400, 80), (20, 20, "Good page"))
+    out = io.BytesIO()
+    thin = [Image.new("L", size, 0) for size in ((3000, 1), (1, 3000), (1, 1), (2, 2))]
+    good.save(out, "TIFF", save_all=True, append_images=[*thin, good])
+    found = pdf_document.read_image(out.getvalue())
+    assert found.text.split() == ["Good", "page", "Good", "page"]
+    assert len(found.page_starts) == 6
+
+
+def test_pages_without_words_and_doubtful_ones_are_reported(drawn: Image.Image) -> None:
+    grey = np.linspace(0, 255, 400).astype(np.uint8)[None].repeat(300, 0)
+    out = io.BytesIO()
+    drawn.convert("L").save(out, "TIFF", save_all=True, append_images=[Image.fromarray(grey), drawn.resize((160, 220))])
+    found = pdf_document.read_image(out.getvalue())
+    assert found.notes[0] == (2, "no text was recognized in its image")
+    for page, note in found.notes[1:]:
+        assert page == 3
+        assert note.startswith(("no text was recognized", "its text was recognized with a confidence of 0."))
+
+
+def test_fewer_recognized_letters_never_replace_a_page(monkeypatch: pytest.MonkeyPatch, document: bytes) -> None:
+    """A page of which a font maps not all letters keeps its own words if fewer are recognized."""
+    known = pdf_document.read_pdf(document)
+    page = pdf_document.WordReader.page
+    monkeypatch.setattr(pdf_document.WordReader, "page", lambda self, number: replace(page(self, number), unmapped=80))
+    none = text_recognition.Reading(PageWords.empty(612, 792), 0.0, 0.0)
+    monkeypatch.setattr(text_recognition, "read_page", lambda page: none)
+    assert pdf_document.read_pdf(document, ocr=True).text == known.text
+
+
+@pytest.mark.parametrize("mode", ["light", "F"])
+def test_light_words_and_numbers_without_a_range_are_seen(mode: str) -> None:
+    dark = written((500, 90), (20, 25, "Seen words"))
+    if mode == "light":
+        image = Image.new("RGBA", dark.size, (255, 255, 255, 0))
+        image.putalpha(Image.eval(dark, lambda value: 255 - value))
+        data = png(image)
+    else:
+        out = io.BytesIO()
+        Image.fromarray(np.asarray(dark, np.float32) / 255).save(out, "TIFF")
+        data = out.getvalue()
+    assert pdf_document.read_image(data).text == "Seen words"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 900), st.integers(1, 300), st.integers(0, 90), st.integers(1, 40)), max_size=6),
+    st.sampled_from([(60, 250, 20), (5, 100, 10), (1, 30, 0)]),
+)
+def test_parts_have_all_ink_once(boxes: list[tuple[int, int, int, int]], limits: tuple[int, int, int]) -> None:
+    gap, most, shared = limits
+    ink = np.zeros(1000, np.bool_)
+    for top, high, _, _ in boxes:
+        ink[top : top + high] = True
+    found = text_recognition._divided(ink, gap, most, shared)
+    owners = np.zeros(1000, np.int64)
+    for begin, end, first, last in found:
+        assert 0 <= begin < end <= 1000
+        assert end - begin <= most
+        places = np.arange(begin, end)
+        owners[begin:end] += (places >= first) & (places < last)
+    assert owners[ink].tolist() == [1] * int(ink.sum())
 
 
 def test_upright_lines_have_an_angle() -> None:
@@ -160,8 +271,45 @@ def test_images_are_read_if_named_or_asked_for(tmp_path: Path, drawn: Image.Imag
     assert (report.documents, report.letters) == (3, 0)
     (tmp_path / "only").mkdir()
     drawn.save(tmp_path / "only" / "a.png")
-    with pytest.raises(ValueError, match="no file of a known kind"):
+    with pytest.raises(ValueError, match=r"no file of a known kind; .*; or pass ocr=True to read its 1 image"):
         open_source(tmp_path / "only")
+    assert open_source(tmp_path / "only", ocr=True).kinds == ["image"]
+
+
+def test_images_in_archives_are_read_if_asked_for(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("in/b.png", png(written((400, 80), (20, 20, "Good page"))))
+    for options, texts in (({}, []), ({"ocr": True}, ["Good page"]), ({"endings": {".png": "image"}}, ["Good page"])):
+        letters: list[DeadLetter] = []
+        source = open_source(tmp_path / "a.zip", dead_letters=letters.append, **options)  # type: ignore[arg-type]
+        assert [row["text"] for batch in source for row in batch.table.to_pylist()] == texts
+        assert [letter.reason for letter in letters] == (
+            [] if texts else ["not read: an image: pass ocr=True to read its text"]
+        )
+
+
+def test_an_index_reads_images_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_cache, "_TICK", 0)
+    folder = tmp_path / "images"
+    folder.mkdir()
+    written((400, 80), (20, 20, "Good page")).save(folder / "a.png")
+    command = ["index", str(folder), "-o", str(tmp_path / "i"), "--reader", "ocr=yes"]
+    first, again = (CliRunner().invoke(app, command) for _ in range(2))
+    assert "1 document added" in first.output
+    assert "recognized the text of 1 page" in first.output
+    assert "0 documents added, 1 kept" in again.output
+    assert "recognized" not in again.output
+
+
+def test_equal_runs_write_equal_letters(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+    (tmp_path / "in" / "b.png").write_bytes(b"")
+    found = []
+    for name in ("one", "two"):
+        ingest(tmp_path / "in", tmp_path / name, ocr=True, method="sentence")
+        found.append((tmp_path / name / "_dead_letters.jsonl").read_bytes())
+    assert found[0] == found[1] != b""
 
 
 def test_command_line(tmp_path: Path, drawn: Image.Image) -> None:
@@ -180,8 +328,8 @@ def test_bad_images(tmp_path: Path, drawn: Image.Image, monkeypatch: pytest.Monk
     drawn.save(out, "PNG")
     for data, said in (
         (out.getvalue()[:600], "no readable image"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(50), "no readable image"),
-        (b"", "no readable image"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "no readable image: it is damaged, or of an unknown format; save it again"),
+        (b"", "an empty file: save or download it again"),
     ):
         with pytest.raises(pdf_document.PdfError, match=said):
             pdf_document.read_image(data)
