@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,10 +36,10 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def read(path: Path, **options: object) -> tuple[dict[str, str], list[DeadLetter]]:
+def read(path: Path, **options: Any) -> tuple[dict[str, str], list[DeadLetter]]:
     """Return the texts by id without the folder, and the dead letters, also those of files that are not read."""
     letters: list[DeadLetter] = []
-    source = open_source(path, dead_letters=letters.append, **options)  # type: ignore[arg-type]
+    source = open_source(path, dead_letters=letters.append, **options)
     texts = {row["id"].removeprefix(f"{path}/"): row["text"] for batch in source for row in batch.table.to_pylist()}
     return texts, [*letters, *source.unread()]
 
@@ -119,9 +120,10 @@ def test_errors(endings: dict[str, str], message: str, folder: Path) -> None:
 
 
 def test_endings_must_be_a_dict(folder: Path) -> None:
+    wrong: Any
     for wrong in (".log=text", [(".log", "text")]):
         with pytest.raises(TypeError, match=r"endings must be a dict of endings and kinds, such as .*; got"):
-            open_source(folder, endings=wrong)  # type: ignore[arg-type]
+            open_source(folder, endings=wrong)
 
 
 def test_an_index_of_files_with_given_endings(folder: Path, tmp_path: Path) -> None:

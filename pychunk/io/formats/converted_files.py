@@ -24,11 +24,9 @@ PDF = "pychunk.parsing.pdf.pdf_document:read_pdf"
 PDF_BY_OCR, IMAGE = PDF + "_by_ocr", "pychunk.parsing.pdf.pdf_document:read_image"
 #: The column of documents whose text is recognized: the pages, and the mean confidence of the lines of each.
 OCR = (("ocr", pa.list_(pa.struct([("page", pa.int32()), ("confidence", pa.float32())]))),)
-#: The limits of a process for one document: its address space in bytes, and its time in seconds, for PDF and for other
-#: files. Python, NumPy and Arrow take half a gigabyte of the address space. The time is a last resort. For PDF it is
-#: ten times the time of a document at the limits of :mod:`pychunk.parsing.pdf.pdf_work`. If text is recognized, it is
-#: the time of the most pages, with 7 seconds each.
-MEMORY, PDF_SECONDS, SECONDS, OCR_SECONDS = 4 << 30, 9000.0, 600.0, 140_000.0
+#: The limits of a process for one document: its address space in bytes, and, for files other than PDF and images, its
+#: time in seconds. Python, NumPy and Arrow take half a gigabyte of the address space. The time is a last resort.
+MEMORY, SECONDS = 4 << 30, 600.0
 #: The memory that a process takes for a common document, in bytes, without and with the recognition of text.
 _EACH, _EACH_BY_OCR = 120_000_000, 900_000_000
 #: The maximum number of processes that convert, unless the caller requests more.
@@ -92,7 +90,11 @@ def processes(function: str, workers: int) -> Processes:
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     by_ocr = function in (PDF_BY_OCR, IMAGE)
     count = memory.processes(max(workers, min(_MOST, cpus)), _EACH_BY_OCR if by_ocr else _EACH)
-    seconds = OCR_SECONDS if by_ocr else PDF_SECONDS if function == PDF else SECONDS
+    seconds = SECONDS
+    if by_ocr or function == PDF:
+        from ...parsing.pdf.pdf_document import MAX_SECONDS, SECONDS_BY_OCR  # imported here as in converted()
+
+        seconds = SECONDS_BY_OCR if by_ocr else MAX_SECONDS
     # Every page needs 2 GB of address space for its networks, so these processes have no share of a common limit.
     return Processes(count, function, seconds=seconds, memory=MEMORY * count if by_ocr else MEMORY)
 

@@ -127,7 +127,7 @@ def read_pdf(
             raise PdfError(_cannot(error)) from None
         except WorkError as error:
             raise PdfError(str(error)) from None
-    return assembled(pages, bookmarks, title, read)
+    return _assembled(pages, bookmarks, title, read, ocr=ocr)
 
 
 def read_pdf_by_ocr(source: bytes) -> Paged:
@@ -146,7 +146,7 @@ def read_image(source: bytes) -> Paged:
         found = text_recognition.read_pages(source)
     except ValueError as error:
         raise PdfError(str(error)) from None
-    return assembled([_noted(each) for each in found], [], "", dict(enumerate(found, 1)))
+    return _assembled([_noted(each) for each in found], [], "", dict(enumerate(found, 1)), ocr=True)
 
 
 def _cannot(error: Any) -> str:
@@ -220,8 +220,8 @@ def _metadata_title(document: Any) -> str:
     return "" if _PLACEHOLDER.fullmatch(title) else title
 
 
-def assembled(
-    pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str, read: Mapping[int, Reading]
+def _assembled(
+    pages: Sequence[PageWords], bookmarks: Sequence[Bookmark], title: str, read: Mapping[int, Reading], *, ocr: bool
 ) -> Paged:
     """Return the document of the words of its pages.
 
@@ -230,6 +230,7 @@ def assembled(
         bookmarks: The bookmarks that point to them.
         title: The title; "" if it is unknown.
         read: The readings of the pages whose text is recognized, by their number from 1.
+        ocr: Whether recognition was asked for, so that no message advises it.
 
     Raises:
         PdfError: There is no text.
@@ -242,9 +243,10 @@ def assembled(
     if np.concatenate([page.mono for page in pages]) @ lengths > _TYPED * letters:
         pages = [replace(page, mono=np.zeros_like(page.mono)) for page in pages]
     if not letters:
-        raise PdfError(_without_text(len(pages), notes, ocr=bool(read)))
+        raise PdfError(_without_text(len(pages), notes, ocr=ocr))
     if unmapped > _UNMAPPED * letters:
-        raise PdfError("its fonts have no character map to say which characters it shows: pass ocr=True to read it")
+        advice = "leave it out, because few were recognized" if ocr else "pass ocr=True to read it"
+        raise PdfError(f"its fonts have no character map to say which characters it shows: {advice}")
     each, of = np.unique(sizes, return_inverse=True)
     body = float(each[np.bincount(of, lengths).argmax()])
     drafts, words = _drafts(pages, body)

@@ -35,8 +35,9 @@ _TALL, _WIDE, _SHARED = 2_400, 3_000, 160
 #: The empty pixels around a part, the least of its sides, and the most widths in a height: of a wider image, RapidOCR
 #: reads one line.
 _MARGIN, _LEAST, _RATIO = 40, 64, 7
-#: The difference between a pixel with ink and the background, of 255.
-_INK = 48
+#: The least difference between a pixel with ink and the background, of 255: 6 times the usual difference of a pixel,
+#: within these limits. Letters of a light grey, 235, differ by 20, and the grain of paper is seldom above 8.
+_INK, _MOST_INK = 12, 48
 #: The height of a recognized line in sizes of its font.
 _HEIGHT = 1.4
 #: Lines whose size differs from the usual one of their page by less than this share have the usual size, because
@@ -162,9 +163,11 @@ def parts_of(pixels: Pixels) -> tuple[npt.NDArray[np.uint8], list[Part]]:
         >>> [part[:4] for part in parts_of(image)[1]]
         [(50, 60, 20, 90), (400, 410, 30, 40)]
     """
-    background = np.median(pixels[:: max(1, len(pixels) // 500), :: max(1, pixels.shape[1] // 500)], axis=(0, 1))
-    colour = background.astype(np.uint8)
-    ink = (np.maximum(pixels, colour) - np.minimum(pixels, colour)).max(axis=2) > _INK
+    sample = pixels[:: max(1, len(pixels) // 500), :: max(1, pixels.shape[1] // 500)]
+    colour = np.median(sample, axis=(0, 1)).astype(np.uint8)
+    usual = float(np.median((np.maximum(sample, colour) - np.minimum(sample, colour)).max(axis=2)))
+    least = min(max(_INK, 6 * usual), _MOST_INK)
+    ink = (np.maximum(pixels, colour) - np.minimum(pixels, colour)).max(axis=2) > least
     parts = []
     for top, bottom, first, last in _divided(ink.any(axis=1), _GAP, _TALL, _SHARED):
         for left, right, *_ in _divided(ink[top:bottom].any(axis=0), ink.shape[1], _WIDE, 0):

@@ -145,6 +145,16 @@ def test_lines_that_stand_alone_are_found(image: Image.Image, text: str) -> None
     assert pdf_document.read_image(png(image)).text.split() == text.split()
 
 
+def test_pale_words_and_lines_on_grained_paper_are_found() -> None:
+    page = written((900, 400), (50, 60, "Dark words above"), letters=28)
+    ImageDraw.Draw(page).text((50, 300), "Pale words below", 230, ImageFont.load_default(28))
+    assert pdf_document.read_image(png(page)).text.split() == ["Dark", "words", "above", "Pale", "words", "below"]
+    grain = np.random.default_rng(0).normal(0, 3, (1754, 1240))
+    lone = np.asarray(written((1240, 1754), (200, 300, "Chapter One")), float) - 15 + grain
+    found = pdf_document.read_image(png(Image.fromarray(np.uint8(np.clip(lone, 0, 255)))))
+    assert found.text.split() == ["Chapter", "One"]
+
+
 def test_long_screenshots_are_read_in_parts() -> None:
     lines = [f"Message {number} of the chat" for number in range(40)]
     image = written((600, 8000), *((10, 10 + 200 * number, line) for number, line in enumerate(lines)), letters=18)
@@ -281,7 +291,7 @@ def test_images_in_archives_are_read_if_asked_for(tmp_path: Path) -> None:
         archive.writestr("in/b.png", png(written((400, 80), (20, 20, "Good page"))))
     for options, texts in (({}, []), ({"ocr": True}, ["Good page"]), ({"endings": {".png": "image"}}, ["Good page"])):
         letters: list[DeadLetter] = []
-        source = open_source(tmp_path / "a.zip", dead_letters=letters.append, **options)  # type: ignore[arg-type]
+        source = open_source(tmp_path / "a.zip", dead_letters=letters.append, **options)
         assert [row["text"] for batch in source for row in batch.table.to_pylist()] == texts
         assert [letter.reason for letter in letters] == (
             [] if texts else ["not read: an image: pass ocr=True to read its text"]
