@@ -62,43 +62,48 @@ bool is_removed(const Inputs& in, int64_t d, int64_t at) {
   return false;
 }
 
-// Return the lengths of the paths of chunks [from, to) of document d, counted from its blocks. A heading counts from
-// its first character, or from the code that introduces it.
-std::vector<int64_t> paths(const Inputs& in, const Table& t, int64_t d, int64_t from, int64_t to, bool from_code) {
+// A heading that makes a section, with the bytes between which the section begins: code of a level introduces the
+// heading after it, and their section begins with the code, with the part of it after a page, or with the heading.
+struct Heading {
+  int64_t earliest, latest, level;
+};
+
+std::vector<Heading> headings_of(const Inputs& in, int64_t d) {
   const std::string_view text = in.texts[d];
+  const auto size = static_cast<int64_t>(text.size());
   const BlockSpans blocks = in.layout.blocks_of(d);
-  const auto first_of = [&](int64_t block) {
-    const auto size = static_cast<int64_t>(text.size());
-    const int64_t next = block + 1 < blocks.size() ? blocks.start[static_cast<size_t>(block) + 1] : size;
-    const int64_t at = trim_begin(text, blocks.start[static_cast<size_t>(block)], next);
-    return at == next || is_removed(in, d, at) ? size : at;
-  };
-  std::vector<int64_t> above;  // levels of the headings above the text
-  int64_t b = 0;
-  const auto pass = [&](int64_t before, bool inside, std::vector<int64_t>& common) {
-    for (; b < blocks.size(); ++b) {
-      if (blocks.kind_of(b) != BlockKind::kHeading) continue;
-      int64_t at = first_of(b);
-      if (at == static_cast<int64_t>(text.size())) continue;
-      const bool introduced =
-          b > 0 && blocks.kind_of(b - 1) == BlockKind::kCode && blocks.level[static_cast<size_t>(b) - 1] > 0;
-      if (introduced && from_code) at = std::min(at, first_of(b - 1));
-      if (at >= before) return;
-      const int64_t own = std::max<int64_t>(1, blocks.level[static_cast<size_t>(b)]);
-      while (!above.empty() && above.back() >= own) above.pop_back();
-      if (inside && common.size() > above.size()) common.resize(above.size());
-      above.push_back(own);
+  std::vector<Heading> out;
+  int64_t before = -1, before_at = 0;  // the last block with text, and its first byte that is not white space
+  for (int64_t b = 0; b < blocks.size(); ++b) {
+    const int64_t next = b + 1 < blocks.size() ? blocks.start[static_cast<size_t>(b) + 1] : size;
+    const int64_t at = trim_begin(text, blocks.start[static_cast<size_t>(b)], next);
+    if (at == next) continue;
+    if (blocks.kind_of(b) == BlockKind::kHeading && !is_removed(in, d, at)) {
+      const bool introduced = before >= 0 && blocks.kind_of(before) == BlockKind::kCode &&
+                              blocks.level[static_cast<size_t>(before)] > 0 &&
+                              blocks.kind_of(before + 1) == BlockKind::kHeading;
+      out.push_back({introduced ? before_at : at, at, std::max<int64_t>(1, blocks.level[static_cast<size_t>(b)])});
     }
-  };
-  std::vector<int64_t> lengths;
-  for (int64_t i = from; i < to; ++i) {
-    std::vector<int64_t> common;
-    pass(t.start_byte.data[i] + 1, false, common);
-    common = above;
-    pass(t.end_byte.data[i], true, common);
-    lengths.push_back(static_cast<int64_t>(common.size()));
+    before = b, before_at = at;
   }
-  return lengths;
+  return out;
+}
+
+// Return the length of the path of bytes [begin, end). Sections in doubt begin early or late, as is said for both ends.
+int64_t path_length(const std::vector<Heading>& headings, int64_t begin, int64_t end, bool early_begin,
+                    bool early_end) {
+  std::vector<int64_t> above;  // levels of the headings above the text
+  size_t common = 0;
+  bool inside = false;
+  for (const Heading& heading : headings) {
+    const bool before = (early_begin ? heading.earliest : heading.latest) <= begin;
+    if (!before && (early_end ? heading.earliest : heading.latest) >= end) break;
+    if (!before && !inside) common = above.size(), inside = true;
+    while (!above.empty() && above.back() >= heading.level) above.pop_back();
+    common = std::min(common, above.size());
+    above.push_back(heading.level);
+  }
+  return static_cast<int64_t>(inside ? common : above.size());
 }
 
 // Checks chunks [from, to) of document d.
@@ -133,12 +138,15 @@ void check_document(const Inputs& in, const Table& t, int64_t d, int64_t from, i
   }
   const BlockSpans blocks = in.layout.blocks_of(d);
   if (blocks.size() == 0 || in.plan->overlap > 0) return;  // repeated text counts for no path
-  // Code may introduce the heading after it: their section begins with the code, or with the part of it after a page.
-  const std::vector<int64_t> late = paths(in, t, d, from, to, false), early = paths(in, t, d, from, to, true);
+  const std::vector<Heading> headings = headings_of(in, d);
   for (int64_t i = from; i < to; ++i) {
     const int64_t path =
         t.outline.path_offsets[static_cast<size_t>(i) + 1] - t.outline.path_offsets[static_cast<size_t>(i)];
-    const auto [least, most] = std::minmax(late[static_cast<size_t>(i - from)], early[static_cast<size_t>(i - from)]);
+    const auto length = [&](bool early_begin, bool early_end) {
+      return path_length(headings, t.start_byte.data[i], t.end_byte.data[i], early_begin, early_end);
+    };
+    const auto [least, most] =
+        std::minmax({length(false, false), length(false, true), length(true, false), length(true, true)});
     // One more for a removed title.
     REQUIRE(path >= least && path <= most + 1, "chunk ", i, " has a path of ", path, " headings, not ", least);
   }
