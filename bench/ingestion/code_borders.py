@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,10 @@ def of_python(text: str) -> tuple[list[Span], list[Span]]:
         start, end = at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([start, *(at(each.lineno, each.col_offset) - 1 for each in node.decorator_list)])
+            line = text.count("\n", 0, first)
+            while line > 0 and rows[line - 1].lstrip().startswith("#"):
+                line -= 1
+            first = min(first, lines[line] + len(rows[line]) - len(rows[line].lstrip()))
             definitions.append((first, end))
             start = first
         body = getattr(node, "body", None)
@@ -74,6 +79,18 @@ def of_python(text: str) -> tuple[list[Span], list[Span]]:
     return closed, definitions
 
 
+def first_of(node: Any) -> int:
+    """Return the first byte of a definition with what introduces it: comments on the lines above, and its wrapper."""
+    while node.parent is not None and node.parent.type in grammars.WRAPPERS:
+        node = node.parent
+    first, before = node, node.prev_sibling
+    while before is not None and before.type in grammars.LEADING:
+        if first.start_point[0] - before.end_point[0] > 1:
+            break
+        first, before = before, before.prev_sibling
+    return int(first.start_byte)
+
+
 def of_nodes(source: bytes, ending: str) -> tuple[list[Span], list[Span]]:
     """Return the spans of bytes of statements without statements inside them, and those of definitions."""
     parser = grammars.parser_of(ending)
@@ -83,7 +100,7 @@ def of_nodes(source: bytes, ending: str) -> tuple[list[Span], list[Span]]:
     while waiting:
         node = waiting.pop()
         if node.type in grammars.DEFINITIONS and node.child_by_field_name("body") is not None:
-            definitions.append((node.start_byte, node.end_byte))
+            definitions.append((first_of(node), node.end_byte))
         inner = [each for each in node.named_children if any(name in each.type for name in ("block", "body", "_list"))]
         if node.parent is None or (any(name in node.type for name in BODIES) and (inner or "_list" in node.type)):
             waiting += node.named_children

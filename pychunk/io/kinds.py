@@ -410,19 +410,27 @@ _MAIL_BEGINS = re.compile(
 _MBOX_BEGINS = re.compile(rb"From \S+ [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n[A-Za-z-]+:")
 _MAIL = (("sender", pa.string()), ("recipients", pa.string()), ("date", pa.string()))
 _CUES = ("cues", pa.list_(pa.struct([("start", pa.int64()), ("seconds", pa.float64())])))
+_ROWS = ("rows", pa.list_(pa.struct([("start", pa.int64()), ("row", pa.int64())])))
 _CONVERTERS = "pychunk.parsing.converters."
 #: The columns of documents that name their authors.
 _AUTHOR = (("author", pa.string()),)
 
 
-def _office(kind: str, endings: list[str], folder: bytes, needs: tuple[str, ...], pages: bool = False) -> Kind:
+def _office(
+    kind: str,
+    endings: list[str],
+    folder: bytes,
+    needs: tuple[str, ...],
+    pages: bool = False,
+    columns: Sequence[tuple[str, pa.DataType]] = (),
+) -> Kind:
     """Return a kind of Office, whose archives have a member in ``folder`` near the beginning."""
     return converter(
         kind,
         endings,
         _CONVERTERS + "office:convert",
         begins=lambda head: head.startswith(_ZIP) and folder in head,
-        columns=(*_AUTHOR, ("date", pa.string())),
+        columns=(*_AUTHOR, ("date", pa.string()), *columns),
         pages=pages,
         needs=needs,
         install=_OFFICE,
@@ -508,7 +516,9 @@ KINDS = {
     ),
     "docx": _office("docx", [".docx", ".docm"], b"word/", ("mammoth", "selectolax")),
     "pptx": _office("pptx", [".pptx", ".pptm", ".ppsx"], b"ppt/", ("pptx",), pages=True),
-    "xlsx": _office("xlsx", [".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"], b"xl/", ("python_calamine",), pages=True),
+    "xlsx": _office(
+        "xlsx", [".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"], b"xl/", ("python_calamine",), pages=True, columns=(_ROWS,)
+    ),
     "notebook": converter(
         "notebook",
         [".ipynb"],

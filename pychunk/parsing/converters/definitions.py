@@ -86,6 +86,7 @@ class _Walk:
         for node, after in zip(nodes, [*nodes[1:], None], strict=False):
             kind, start, end = node.type, node.start_byte, node.end_byte
             if lead >= 0 and self.source.count(b"\n", last, start) > 1:
+                self._apart(lead, before)
                 lead = -1
             if kind in grammars.LEADING:
                 if lead < 0 and self._begins_line(start):
@@ -123,7 +124,13 @@ class _Walk:
                 elif now == "lines" or now != (before or "line"):
                     self.marks.append(Mark(first))
                 before = now
+        self._apart(lead, before)
         return before
+
+    def _apart(self, lead: int, before: str) -> None:
+        """Mark comments that introduce nothing and follow a definition, so that they are no part of it."""
+        if lead >= 0 and before == "definition" and self.source[:lead].rstrip(b" \t")[-2:] in (b"\n\n", b"\r\n"):
+            self.marks.append(Mark(lead))
 
     def _is_macro(self, node: Node, after: Node) -> bool:
         """Return whether a node is an unknown macro, such as ``API``, which the parser takes for a statement."""

@@ -26,15 +26,16 @@ class Members(list[tuple[Any, Any]]):
 def convert(data: bytes) -> Paged:
     r"""Convert JSON to a document in which each string, number and word is a line, after its path and a colon.
 
-    Keys and numbers of elements, from 0, make up a path, with dots between them. The values below each key or element
-    at the top are a paragraph. Numbers stay as they are written. Line breaks in strings stay, too.
+    Keys and numbers of elements, from 0, make up a path, with dots between them. The line of an empty string, list or
+    object ends with the colon. The values below each key or element at the top are a paragraph. Numbers stay as they
+    are written. Line breaks in strings stay, too.
 
     Raises:
         ConversionError: The bytes are not JSON.
 
     Example:
-        >>> convert(b'{"pet": {"name": "Mia", "age": 3.50}, "tags": ["a", true]}').text
-        'pet.name: Mia\npet.age: 3.50\n\ntags.0: a\ntags.1: true'
+        >>> convert(b'{"pet": {"name": "Mia", "age": 3.50, "toys": []}, "tags": ["a", true]}').text
+        'pet.name: Mia\npet.age: 3.50\npet.toys:\n\ntags.0: a\ntags.1: true'
     """
     try:
         found = json.loads(decoded(data), object_pairs_hook=Members, parse_float=str, parse_int=str)
@@ -85,10 +86,14 @@ def _lines(key: str, value: Any, left: Iterator[int]) -> Iterator[str]:
             if depth > MAX_DEPTH:
                 raise ConversionError(f"it has values under more than {MAX_DEPTH:,} keys: correct the file")
             waiting += [(f"{path}.{name}", each, depth + 1) for name, each in reversed(_entries(found))]
+            if not found and path:
+                yield f"{path}:"
             continue
         word = _WORDS[found] if found is None or isinstance(found, bool) else str(found)
         if isinstance(found, datetime.datetime):  # of TOML, which separates date and time by T, too
             word = found.isoformat()
         word = word.replace("\f", " ").strip()
-        if word:
-            yield f"{path}: {word}" if path else word
+        if path:
+            yield f"{path}: {word}".rstrip()
+        elif word:
+            yield word

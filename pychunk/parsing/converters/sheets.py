@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from ..._engine.data.blocks import TABLE
 from ..pdf.paged_text import CELLS, Paged, PagedWriter
 from .dispatch import ConversionError, plain
 
@@ -18,7 +19,8 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     """Return a document with a page for each sheet, whose text is plain text.
 
     The name of a sheet is a heading. Empty rows separate tables, whose first row is the header. ` | ` separates cells.
-    Formulas are the values that the workbook holds for them. A merged cell has its value in its first cell.
+    Formulas are the values that the workbook holds for them. A merged cell has its value in its first cell. The fact
+    ``rows`` lists the first character of each table and the number of its first row, from 1; each line is a row.
 
     Raises:
         ConversionError: The workbook has too many cells or sheets.
@@ -32,6 +34,7 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
         raise ConversionError(f"it has {len(names):,} sheets; at most {MAX_SHEETS:,} are read: divide the workbook")
     writer = PagedWriter()
     notes = []
+    firsts: list[int] = []
     left = MAX_CELLS
     for page, name in enumerate(names, 1):
         try:
@@ -40,22 +43,26 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
             notes.append((page, f"the sheet {name!r} cannot be read: {error}"))
             continue
         tables = []
-        for table, cells in _tables(sheet):
+        for table, first, cells in _tables(sheet):
             left -= cells
             if left < 0:
                 raise ConversionError(f"it has more than {MAX_CELLS:,} cells: divide the workbook")
             tables.append(table)
+            firsts.append(first)
         if tables:
             writer.put("heading", 1, plain(" ".join(name.split())) or f"{page}", page)
         for table in tables:
             writer.put("table", 0, table, page)
-    return writer.done(title, len(names), notes, facts)
+    found = writer.done(title, len(names), notes, facts)
+    starts = found.blocks.start[found.blocks.kind == TABLE].tolist()
+    found.facts["rows"] = [{"start": start, "row": first} for start, first in zip(starts, firsts, strict=True)]
+    return found
 
 
-def _tables(sheet: Any) -> Iterator[tuple[str, int]]:
-    """Yield the text of each table, and the number of its cells, without columns that are empty in the table."""
+def _tables(sheet: Any) -> Iterator[tuple[str, int, int]]:
+    """Yield the text of each table, the number of its first row and that of its cells, without empty columns."""
     rows: list[list[str]] = []
-    for row in [*sheet.iter_rows(), []]:
+    for number, row in enumerate([*sheet.iter_rows(), []], 1):
         values = [_text(value) for value in row]
         if any(values):
             rows.append(values)
@@ -63,7 +70,7 @@ def _tables(sheet: Any) -> Iterator[tuple[str, int]]:
             width = max(map(len, rows))
             used = [at for at in range(width) if any(at < len(each) and each[at] for each in rows)]
             lines = [CELLS.join(each[at] if at < len(each) else "" for at in used).strip() for each in rows]
-            yield "\n".join(lines), len(used) * len(rows)
+            yield "\n".join(lines), number - len(rows), len(used) * len(rows)
             rows = []
 
 

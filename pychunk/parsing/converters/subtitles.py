@@ -26,7 +26,8 @@ def convert(data: bytes) -> Paged:
 
     A space separates the cues of a paragraph, so that sentences may continue from one cue to the next. A new paragraph
     begins after a silence of 3 seconds. The fact ``cues`` lists the first character of each cue in the text and the
-    seconds at which it is shown. Notes, styles and marks of style are left out.
+    seconds at which it is shown. A cue whose times cannot be read follows the cue before it at once. Notes, styles and
+    marks of style are left out.
 
     Raises:
         ConversionError: The bytes are not text, or have no cue.
@@ -59,21 +60,23 @@ def convert(data: bytes) -> Paged:
 def _cues(text: str) -> list[tuple[float, float, str]]:
     """Return (seconds of the beginning, seconds of the end, words) of each cue that has words."""
     found = []
+    ended = 0.0
     lines = [*plain(text).replace("\0", "").splitlines(), ""]
     at = 0
     while at < len(lines):
-        times = _TIMES.match(lines[at])
-        at += 1
-        if times is None:
+        if "-->" not in lines[at]:
+            at += 1
             continue
-        first = at
-        while lines[at].strip() and not _TIMES.match(lines[at]):
+        times = _TIMES.match(lines[at])
+        begins, ended = (_seconds(times.groups()[:4]), _seconds(times.groups()[4:])) if times else (ended, ended)
+        first = at = at + 1
+        while lines[at].strip() and "-->" not in lines[at]:
             at += 1
         # Without a blank line before it, the number of the next cue would look like a line of this one.
         last = at - 1 if lines[at].strip() and lines[at - 1].strip().isdecimal() and at - 1 > first else at
         words = " ".join(_MARKS.sub("", " ".join(lines[first:last])).split())
         if words:
-            found.append((_seconds(times.groups()[:4]), _seconds(times.groups()[4:]), words))
+            found.append((begins, ended, words))
     return found
 
 

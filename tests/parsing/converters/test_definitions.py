@@ -108,6 +108,22 @@ def test_definitions_are_sections(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_comments_between_blank_lines_are_no_part_of_the_definition_before() -> None:
+    source = (
+        "def a():\n    return 1\n\n\n# ===\n# Two.\n# ===\n\n\n# B.\ndef b():\n    return 2\n    # Never.\n\n# End.\n"
+    )
+    found = convert(source.encode(), ".py")
+    assert parts(found) == [
+        ("heading", 1, "def a():"),
+        ("code", 0, "return 1"),
+        ("code", 0, "# ===\n# Two.\n# ==="),
+        ("code", 1, "# B."),
+        ("heading", 1, "def b():"),
+        ("code", 0, "return 2\n    # Never."),
+        ("code", 0, "# End."),
+    ]
+
+
 def test_functions_that_are_values_are_sections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(definitions, "WHOLE", 20)
     source = "// A.\nexports.a = function () {\n  one()\n}\n\ntest('b', () => {\n  two()\n})\n\n"

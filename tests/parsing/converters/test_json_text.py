@@ -15,10 +15,11 @@ VALUES = st.recursive(WORDS, lambda inner: st.lists(inner, max_size=3) | st.dict
 
 def lines(path: str, value: object) -> list[str]:
     """Return the lines by the definition, in recursion."""
-    if isinstance(value, (dict, list)):
+    if isinstance(value, (dict, list)) and (value or not path):
         entries = value.items() if isinstance(value, dict) else enumerate(value)
         return [line for key, each in entries for line in lines(f"{path}.{key}" if path else str(key), each)]
-    return [f"{path}: {value}" if path else str(value)]
+    said = f"{value}" if value or not isinstance(value, (dict, list)) else ""
+    return [f"{path}: {said}".rstrip() if path else said]
 
 
 @given(VALUES)
@@ -30,7 +31,7 @@ def test_every_value_is_a_line_in_order(value: object) -> None:
 
 def test_numbers_and_words_stay_as_they_are_written() -> None:
     assert convert(b'[1.50, 1e400, true, null, "", {"a": false}]').text.split("\n\n") == [
-        "0: 1.50", "1: 1e400", "2: true", "3: null", "5.a: false",
+        "0: 1.50", "1: 1e400", "2: true", "3: null", "4:", "5.a: false",
     ]  # fmt: skip
 
 

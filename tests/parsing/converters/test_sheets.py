@@ -21,6 +21,8 @@ def test_sheets_are_pages_and_empty_rows_separate_tables() -> None:
     assert found.blocks.page.tolist() == [1, 1, 1, 3, 3]
     assert found.page_starts.tolist() == [0, 64, 65]
     assert [found.text[start : start + 3] for start in found.page_starts] == ["Por", "\fTw", "Two"]
+    rows = [(found.text[each["start"] :].split(" | ")[0], each["row"]) for each in found.facts["rows"]]
+    assert rows == [("Name", 1), ("x\ny\f\fTwo\n\na b", 6), ("a b", 9)]
 
 
 def test_formulas_are_values_and_their_sheets_are_not_computed() -> None:

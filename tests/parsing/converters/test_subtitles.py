@@ -32,6 +32,12 @@ def test_cues_without_a_blank_line_between_them_are_apart() -> None:
     assert found.text == "One. Two."
 
 
+def test_a_cue_whose_times_are_damaged_follows_the_one_before() -> None:
+    found = convert(SRT.replace("00:00:02,100 --> 00:00:03,500", "00:00:02,1xx --> 00:00:03,500").encode())
+    assert found.text == "Good evening, Anna.\n\nNext."
+    assert [cue["seconds"] for cue in found.facts["cues"]] == [1.0, 2.0, 3662.0]
+
+
 @pytest.mark.parametrize(
     ("data", "reason"), [(b"Only text.", "no subtitles"), ("“é” – 5 €".encode("cp1252") * 9, "invalid UTF-8 at byte 0")]
 )
