@@ -74,6 +74,7 @@ class PieceEncoder:
         rows: The row of each token.
         name: The name of the encoder.
         fingerprint: The name with a hash of the weights. Vectors of encoders with equal fingerprints can be compared.
+        cosine_weight: The weight of its cosines in a hybrid search, relative to those of other encoders.
 
     Raises:
         ValueError: The tokenizer is missing or damaged.
@@ -90,7 +91,9 @@ class PieceEncoder:
         rows: Rows | WeightedRows,
         name: str,
         fingerprint: str,
+        cosine_weight: float = 1.0,
     ) -> None:
+        self.cosine_weight = cosine_weight
         self.path = tokenizer.parent
         found = sources.load(tokenizer)
         # Of the native tokenizers, these two make ids without the package tokenizers.
@@ -164,4 +167,5 @@ def _read(path: Path, remedy: str) -> PieceEncoder:
         check(path / facts[name], facts[f"{name}_sha256"], remedy)
     table = static_encoder.read_table(path / facts["table"], facts["tokens"], remedy)
     fingerprint = f"{facts['name']}:{facts['table_sha256'][:16]}"
-    return PieceEncoder(path / facts["tokenizer"], Rows(table), facts["name"], fingerprint)
+    weight = float(facts.get("cosine_weight", 1.0))
+    return PieceEncoder(path / facts["tokenizer"], Rows(table), facts["name"], fingerprint, weight)

@@ -55,6 +55,27 @@ def test_chunks_are_cut_and_searched_with_it(folder: Path, tmp_path: Path) -> No
         assert index.search("кіт спить.", k=1, mode="dense")[0][0].document_id == "a"
 
 
+@pytest.mark.parametrize(
+    ("query", "weight"),
+    # The chunks have all of the words, none, and one of two, which is between the bounds of a foreign and an own query.
+    [("кіт спить", 0.25), ("кот спит", 1.0), ("кіт спит", 0.625)],
+)
+def test_cosines_weigh_less_unless_the_query_is_foreign(
+    folder: Path, tmp_path: Path, query: str, weight: float
+) -> None:
+    def dense(place: str, mode: str) -> float:
+        with pychunk.Index.create(tmp_path / place, encoder=folder) as index:
+            index.add(pychunk.segment(TEXTS[:1], "sentence", encoder=folder, vectors="sentence"))
+            return float(index.search(query, k=1, mode=mode)[0][0].scores["dense"])
+
+    facts = json.loads((folder / "static.json").read_text())
+    whole = dense("whole.idx", "hybrid")
+    assert whole == dense("alone.idx", "dense")
+    (folder / "static.json").write_text(json.dumps({**facts, "cosine_weight": 0.25}))
+    assert dense("less.idx", "dense") == whole
+    assert dense("weighed.idx", "hybrid") == pytest.approx(weight * whole, rel=1e-6)
+
+
 @pytest.mark.parametrize("file", ["static.npy", "tokenizer.json"])
 @pytest.mark.parametrize("state", ["missing", "damaged"])
 def test_damage_is_an_error_with_the_file_and_the_remedy(folder: Path, file: str, state: str) -> None:

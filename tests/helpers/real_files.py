@@ -45,7 +45,7 @@ INSTALLED = (Path(_PATHS["purelib"]), Path(_PATHS["stdlib"]) / "test" / "test_em
 
 @dataclass
 class Raw:
-    """What a file has.
+    """The text and the structure that a file has.
 
     Attributes:
         pieces: Its text, in order, in pieces between which other text may be.

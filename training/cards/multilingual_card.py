@@ -31,6 +31,8 @@ that uses it most. (The shipped rows were fitted first, and weighted in a second
 - **Learned from** {facts["texts"]:,} sentences and frequent words, and {facts["pairs"]:,} translations. These languages
   have a full share of the text: {", ".join(facts["full"])}. {len(facts["languages"]) - len(facts["full"])} others have
   a tenth of it at most, and most of these only messages of MediaWiki. Most translations are about software.
+- **In a hybrid search** its cosines have {facts["cosine_weight"]:g} of the usual weight, unless the chunks lack most of
+  the query's words. Headings of manuals, as questions for their sections, chose this weight.
 - **Licence** {facts["licence"]}. The model contains no text of its sources.
 
 | language | {" | ".join(column.replace("_", " ") for column in columns)} |

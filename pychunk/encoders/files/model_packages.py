@@ -62,7 +62,7 @@ MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
     "1.0.0",
-    "10bb805f740c80ebaf23a66397421573e70d59d16431a6cfd71b9023ab854d98",
+    "3432efc5f15621d37ba464a0cab1087802e010f664965b98ec8ddb9496bd130f",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",

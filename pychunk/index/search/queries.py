@@ -11,6 +11,7 @@ from ..._util.counting import counted
 from ..._util.lazy_imports import LazyModule
 from .. import argument_checks
 from ..dense import token_coverage
+from ..lexical.analyzer import GRAM_MARK
 from ..scoring.fusion import F32
 from ..scoring.ranking import RankingOptions
 from ..scoring.subqueries import Subquery
@@ -94,7 +95,7 @@ class Queries:
     ) -> list[list[Subquery]]:
         """Return one subquery for each query, as a search without rewriting uses it."""
         by_words = self.layout.analyzer is not None and ranking.mode != "dense"
-        vectors = self._weighed(texts, vectors, ranking)
+        vectors = self._weighed(texts, vectors, ranking, searcher)
         own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
         return [
             [Subquery(text, searcher.query_terms(text) if by_words else None, vector)]
@@ -118,7 +119,7 @@ class Queries:
         ]
 
         def encode(texts: list[str]) -> Any:
-            return self._weighed(texts, self.vectors(texts, None, ranking.mode), ranking)
+            return self._weighed(texts, self.vectors(texts, None, ranking.mode), ranking, searcher)
 
         return rewriting.filled(
             probes,
@@ -126,14 +127,17 @@ class Queries:
             encode if ranking.mode != "sparse" else None,
         )
 
-    def _weighed(self, texts: list[str], vectors: F32 | None, ranking: RankingOptions) -> Any:
-        """Return vectors scaled by how much of each query the encoder knows, which weights them relative to BM25.
+    def _weighed(self, texts: list[str], vectors: F32 | None, ranking: RankingOptions, searcher: Searcher) -> Any:
+        """Return vectors scaled by their worth for each query, which weights them relative to BM25.
 
         Only mode hybrid without fusion "levels" scales vectors. See :mod:`pychunk.index.dense.token_coverage`.
         """
         if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
             return vectors
-        return vectors * token_coverage.worth(self.encoder, texts)[:, None]
+        worth = token_coverage.worth(self.encoder, texts)
+        if (least := getattr(self.encoder, "cosine_weight", 1.0)) < 1:
+            worth = worth * token_coverage.by_terms([_share(searcher, text) for text in texts], least)
+        return vectors * worth[:, None]
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
         """Return unit vectors, float32[q, dim], from ``given`` or the encoder; None if the search uses no vectors.
@@ -162,6 +166,13 @@ class Queries:
                 f"have {self.layout.dim}: open the index with the encoder that made its vectors"
             )
         return found
+
+
+def _share(searcher: Searcher, text: str) -> float:
+    """Return the share of a query's words that any chunk has."""
+    words = [term for term in searcher.query_terms(text) if not term.startswith(GRAM_MARK)]
+    held = searcher.bm25.idf(words) if searcher.bm25 is not None else {}
+    return sum(word in held for word in words) / max(1, len(words))
 
 
 def _floats(given: Any) -> F32:

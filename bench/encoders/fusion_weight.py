@@ -1,0 +1,108 @@
+"""The weight of a table's cosines in a hybrid search: headings of translated manuals as questions for their sections.
+
+Every language is a corpus of the sections of its manuals, without their headings. A heading that occurs once is a
+question, and its section the answer. The columns are vectors alone, BM25 alone, and both with weights of BM25, where
+the cosine has the weight 1. Each is the share of headings whose section is found first, and the last row is the mean
+over languages. `python -m training.manuals` makes the file; `validation` chose the weight, and `test` confirms it.
+
+    python bench/encoders/fusion_weight.py manuals.parquet --part validation
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import pychunk
+from pychunk.encoders import registry
+from pychunk.index import Ranking
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from bench import record
+
+#: The weights of BM25 that are tried, where the cosine has 1. The default is 1.5.
+WEIGHTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
+#: The fewest characters of a section and of a heading, the fewest questions of a language, and the most.
+SECTION, HEADING, LEAST, MOST = 120, 9, 150, 1500
+_NUMBER = re.compile(r"^[\d.\s]+")
+
+
+def sections(chapters: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return the heading, without its number, and the text of each section."""
+    found: dict[str, str] = {}
+    for chapter in chapters:
+        heading, lines = "", list[str]()
+        for line, is_heading in [*zip(chapter["lines"], chapter["headings"], strict=True), ("", True)]:
+            if not is_heading:
+                lines.append(line)
+                continue
+            if heading and len(text := " ".join(lines)) > SECTION:
+                found.setdefault(text, heading)
+            heading, lines = _NUMBER.sub("", line).strip(), []
+    return [(heading, text) for text, heading in found.items()]
+
+
+def found_first(own: list[tuple[str, str]], encoder: str) -> dict[str, float]:
+    """Return the share of headings whose section is found first, for each way to search."""
+    often = Counter(heading.lower() for heading, _ in own)
+    asked = [(heading, row) for row, (heading, _) in enumerate(own) if often[heading.lower()] == 1]
+    asked = [each for each in asked if len(each[0]) >= HEADING][:MOST]
+    if len(asked) < LEAST:
+        return {}
+    questions, wanted = [heading for heading, _ in asked], np.array([row for _, row in asked])
+    ways: dict[str, dict[str, Any]] = {"dense": {"mode": "dense"}, "bm25": {"mode": "sparse"}}
+    ways |= {f"{weight:g}": {"ranking": Ranking(bm25_weight=weight)} for weight in WEIGHTS}
+    with tempfile.TemporaryDirectory() as folder:
+        index = pychunk.Index.create(Path(folder) / "manuals.idx", encoder=encoder)
+        texts, ids = [text for _, text in own], [str(row) for row in range(len(own))]
+        index.add(pychunk.segment(texts, vectors="sentence", encoder=encoder, ids=ids))
+        hits = {way: index.search(questions, k=1, **options) for way, options in ways.items()}
+        index.close(discard=True)
+    firsts = {way: np.array([int(each[0].document_id) if each else -1 for each in own]) for way, own in hits.items()}
+    return {"questions": len(asked)} | {way: float((first == wanted).mean()) for way, first in firsts.items()}
+
+
+def main() -> None:
+    """Print a row for each language, and the means."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("manuals", type=Path, help="what python -m training.manuals wrote")
+    parser.add_argument("--part", default="validation", choices=("train", "validation", "test"))
+    parser.add_argument("--encoder", default="multilingual")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write all figures as JSON")
+    options = parser.parse_args()
+    encoder = registry.vector_encoder(options.encoder)
+    encoder.cosine_weight = 1.0  # otherwise the weight that was chosen would count, too
+    chapters: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for chapter in pq.read_table(options.manuals).to_pylist():
+        if chapter["part"] == options.part:
+            chapters[chapter["language"]].append(chapter)
+    rows = []
+    for language, own in sorted(chapters.items()):
+        if figures := found_first(sections(own), options.encoder):
+            rows.append({"language": language} | figures)
+            print(
+                ", ".join(
+                    f"{key}: {value:.3f}" if isinstance(value, float) else f"{value}" for key, value in rows[-1].items()
+                ),
+                flush=True,
+            )
+    ways = [way for way in rows[0] if way not in ("language", "questions")] if rows else []
+    means = {way: float(np.mean([row[way] for row in rows])) for way in ways}
+    print("mean: " + ", ".join(f"{way}: {mean:.4f}" for way, mean in means.items()))
+    if options.save:
+        about = " ".join((__doc__ or "").split("\n\n")[1].split())
+        record.save(
+            options.save, "The weight of cosines", {"rows": rows, "means": means}, about=about, encoder=options.encoder
+        )
+
+
+if __name__ == "__main__":
+    main()
