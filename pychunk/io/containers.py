@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import tarfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -16,7 +18,7 @@ from .decompression.bzip2 import Block
 from .document_batches import EXCERPT_BYTES, DeadLetter, Document
 from .formats.converted_files import RawFile
 from .formats.paged_files import MAX_BYTES
-from .recognition import kind_by, kind_of, kind_of_bytes, on_request, why_unread
+from .recognition import is_json_document, kind_by, kind_of, kind_of_bytes, on_request, why_unread
 
 if TYPE_CHECKING:
     from .kinds import ParserInput, ParserOptions
@@ -74,8 +76,7 @@ def kind_inside(name: str, data: bytes) -> str | None:
     """Return the kind of a file inside another one, by its name, or for .json by its bytes; None if there is none."""
     if name.lower().endswith(".json"):
         said = kind_of_bytes(data[:4096])
-        is_array = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-        return said if said is not None and (said != "jsonl" or is_array) else "json"
+        return said if said is not None and (said != "jsonl" or not is_json_document(data)) else "json"
     return kind_of(name) or on_request(name)
 
 
@@ -132,9 +133,11 @@ def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
     with file.at() as found, _opened(cast(BinaryIO, found)) as archive:
         count = 0
         limit = _Limit(file, file.size)
+        names = Names()
         for info in archive.infolist():
             if info.is_dir() or _is_hidden(info.filename):
                 continue
+            name = names.unique(_name_of(info))
             count += 1
             if limit.is_met(count, info.file_size):
                 return
@@ -143,18 +146,51 @@ def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
                     raise ValueError("encrypted: unpack the archive with its password")
                 data = archive.read(info)
             except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
-                name = f"{file.name}/{info.filename}"
-                file.tell(DeadLetter(name, "whole file", f"cannot be read: {error}", partial=True))
+                file.tell(DeadLetter(f"{file.name}/{name}", "whole file", f"cannot be read: {error}", partial=True))
                 continue
-            yield from contained(file, info.filename, data, file.size, asked)
+            yield from contained(file, name, data, file.size, asked)
+
+
+class Names:
+    """The names of the files in one archive or mail, which may repeat, while ids may not.
+
+    Example:
+        >>> names = Names()
+        >>> [names.unique(name) for name in ("in/a.txt", "./in/a.txt", "in/a.txt", "b.tar.gz")]
+        ['in/a.txt', 'in/a#2.txt', 'in/a#3.txt', 'b.tar.gz']
+    """
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def unique(self, name: str) -> str:
+        """Return a name, with a number before its endings if it was there before."""
+        name = name.removeprefix("./")
+        self._seen[name] += 1
+        if (number := self._seen[name]) == 1:
+            return name
+        folder, slash, base = name.rpartition("/")
+        stem, dot, ending = base.partition(".")
+        return f"{folder}{slash}{stem}#{number}{dot}{ending}"
+
+
+def _name_of(info: zipfile.ZipInfo) -> str:
+    """Return the name of a member: in UTF-8 if its bytes are, although some programs do not declare it."""
+    if info.flag_bits & 0x800:
+        return info.filename
+    try:
+        return info.filename.encode("cp437").decode()
+    except UnicodeError:
+        return info.filename
 
 
 def _opened(file: BinaryIO) -> zipfile.ZipFile:
-    """Open a zip archive; Arrow's error for a file that is too short to be one becomes that of :mod:`zipfile`."""
+    """Open a zip archive. One of less than 42 bytes, which has no members, is an error of Arrow, so it is copied."""
     try:
         return zipfile.ZipFile(file)
     except ValueError:
-        raise zipfile.BadZipFile("File is not a zip file") from None
+        file.seek(0)
+        return zipfile.ZipFile(io.BytesIO(file.read()))
 
 
 def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFile]:
@@ -162,6 +198,7 @@ def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
     stream = _Stream(file.stored())
     count = 0
     limit = _Limit(file, file.size)
+    names = Names()
     with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r|") as archive:
         for info in archive:
             if not info.isfile() or _is_hidden(info.name):
@@ -171,7 +208,7 @@ def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
                 return
             member = archive.extractfile(info)
             data = b"" if member is None else member.read()
-            yield from contained(file, info.name, data, stream.bytes_read, asked)
+            yield from contained(file, names.unique(info.name), data, stream.bytes_read, asked)
 
 
 class _Limit:

@@ -12,7 +12,7 @@ from .._util.worker_process import Processes
 from ..parsing.converters import dispatch
 from ..parsing.pdf.paged_text import Paged
 from ..telemetry import record
-from .containers import contained
+from .containers import Names, contained
 from .document_batches import DeadLetter, DeadLetters, Document
 from .formats.converted_files import IMAGE, PDF, PDF_BY_OCR, RawFile, converted, processes
 from .kinds import KINDS, ParserInput, ParserOptions
@@ -74,8 +74,10 @@ class Conversion:
             made = converted(item, result, KINDS[kind].columns)
             documents += [] if made.document is None else [made.document]
             letters += made.letters
+            names = Names()
             for name, data in made.attached:
-                inner, more = self.documents([*_attached(item, name, data, asked, letters.append)], kind, asked)
+                own = [*_attached(item, names.unique(name), data, asked, letters.append)]
+                inner, more = self.documents(own, kind, asked)
                 documents += inner
                 letters += more
         return documents, letters

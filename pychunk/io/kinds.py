@@ -545,9 +545,7 @@ KINDS = {
         begins=lambda head: head.startswith(_ZIP) and b"mimetypeapplication/vnd.oasis.opendocument.text" in head[:90],
         columns=(*_AUTHOR, ("date", pa.string())),
     ),
-    "rtf": converter(
-        "rtf", [".rtf"], _CONVERTERS + "rtf:convert", begins=_magic(b"{\\rtf"), needs=("striprtf",), install=_OFFICE
-    ),
+    "rtf": converter("rtf", [".rtf"], _CONVERTERS + "rtf:convert", begins=_magic(b"{\\rtf")),
     "json": converter("json", [".json"], _CONVERTERS + "json_text:convert"),
     "yaml": converter("yaml", [".yaml", ".yml"], _CONVERTERS + "yaml_toml:yaml"),
     "toml": converter("toml", [".toml"], _CONVERTERS + "yaml_toml:toml"),

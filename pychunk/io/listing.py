@@ -18,6 +18,7 @@ from .kinds import KINDS
 from .recognition import (
     Endings,
     holds_nothing,
+    is_json_document,
     is_plain,
     kind_by,
     kind_of,
@@ -214,13 +215,14 @@ def _recognised(path: str) -> str:
     if (kind := kind_of(path)) is not None:
         return "xml" if kind == "mediawiki" and _is_other_xml(path) else kind
     try:
-        head = head_of(path)
+        first = _first_block(path)
     except OSError:
         if not files.scheme_of(path):
             raise
         return "text"  # reading the file reports the same error, in a dead letter
+    head = first[:_HEAD]
     if (kind := kind_of_bytes(head)) is not None:
-        return kind
+        return "json" if kind == "jsonl" and on_request(path) == "json" and is_json_document(first) else kind
     if (asked := on_request(path)) is not None and not not_text(head):
         return asked
     why = why_unread(path, head)
@@ -243,16 +245,22 @@ def _is_other_xml(path: str) -> bool:
 
 
 def _sniffed(path: str, *, ocr: bool) -> str | None:
-    """Return the kind that a file's first bytes identify, or None; without ``ocr`` also None for images."""
-    found = kind_of_bytes(head_of(path))
-    return None if found == "image" and not ocr else found
+    """Return the kind that a file's first bytes identify, or None for kinds that are read only on request."""
+    first = _first_block(path)
+    found = kind_of_bytes(first[:_HEAD])
+    is_document = found == "jsonl" and on_request(path) == "json" and is_json_document(first)
+    return None if is_document or (found == "image" and not ocr) else found
 
 
 def head_of(path: str) -> bytes:
     """Return the first decompressed bytes of a file."""
+    return _first_block(path)[:_HEAD]
+
+
+def _first_block(path: str) -> bytes:
     quiet: list[DeadLetter] = []
     with opened(path) as file:
-        return next(iter(streams.blocks(file, path, quiet.append)), Block(b"", 0)).data[:_HEAD]
+        return next(iter(streams.blocks(file, path, quiet.append)), Block(b"", 0)).data
 
 
 class _StandardInput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -120,6 +121,24 @@ def kind_of_bytes(head: bytes) -> str | None:
     """Return the kind that the first decompressed bytes of a file identify, or None."""
     add_installed()
     return next((name for name, kind in KINDS.items() if kind.begins(head)), None)
+
+
+def is_json_document(data: bytes) -> bool:
+    r"""Return whether bytes that begin with an object are one JSON document, and not JSON Lines; ``data`` may be cut.
+
+    Example:
+        >>> is_json_document(b'{"a": 1}'), is_json_document(b'{"a": 1}\n{"a": 2}'), is_json_document(b"[{}]")
+        (True, False, False)
+    """
+    data = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not data.startswith(b"{"):
+        return False
+    line, _, rest = data.partition(b"\n")
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):  # an object on several lines, or longer than ``data``
+        return True
+    return not rest.strip()
 
 
 def holds_nothing(path: str) -> bool:

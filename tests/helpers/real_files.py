@@ -28,6 +28,7 @@ import sysconfig
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -218,7 +219,7 @@ def _docx_pieces(paragraph: Any) -> tuple[list[str], list[str]]:
                 for inner in each.iter():
                     if _local(inner) == "p":
                         boxes.extend(_docx_pieces(inner)[0])
-            elif name not in ("del", "moveFrom", "Fallback", "pPr", "rPr", "oMath", "oMathPara", "ruby"):
+            elif name not in ("del", "moveFrom", "Fallback", "pPr", "rPr", "rt"):
                 walk(each)
 
     walk(paragraph)
@@ -436,7 +437,7 @@ def subtitles(data: bytes) -> Raw:
         if "-->" in line or not line.strip():
             inside = "-->" in line
         elif inside:
-            raw.pieces += filter(None, map(letters, re.split(r"<[^<>]*>|\{[^{}]*\}", line)))
+            raw.pieces += filter(None, map(letters, map(unescape, re.split(r"<[^<>]*>|\{[^{}]*\}", line))))
     return raw
 
 

@@ -149,3 +149,37 @@ def test_kinds_inside_other_files_are_known_by_their_names() -> None:
     assert kind_inside("a.json", b'[{"a": 1}]') == "jsonl"
     assert kind_inside("a.json", b'{"schema_name": "DoclingDocument"}') == "docling"
     assert kind_inside("a.exe", b"MZ") is None
+
+
+def test_names_that_repeat_get_a_number_and_those_in_undeclared_utf8_are_right(tmp_path: Path) -> None:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for name, data in (("./in/a.txt", b"One."), ("in/a.txt", b"Two.")):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    (tmp_path / "x.tar").write_bytes(held.getvalue())
+    assert read(tmp_path / "x.tar")[0] == {"x.tar/in/a.txt": "One.", "x.tar/in/a#2.txt": "Two."}
+    # zipfile declares UTF-8 by a bit in two places, which some programs leave out.
+    data = bytearray(zipped({"ü.txt": b"Text."}))
+    for at in (data.find(b"PK\x03\x04") + 6, data.find(b"PK\x01\x02") + 8):
+        data[at + 1] &= 0xF7
+    (tmp_path / "y.zip").write_bytes(data)
+    assert read(tmp_path / "y.zip")[0] == {"y.zip/ü.txt": "Text."}
+    message = EmailMessage()
+    message["Subject"] = "Cats"
+    message.set_content("Yes.")
+    for text in ("One.", "Two."):
+        message.add_attachment(text, filename="a.txt")
+    (tmp_path / "z.eml").write_bytes(message.as_bytes())
+    found, _ = read(tmp_path / "z.eml")
+    assert {name: text.strip() for name, text in found.items()} == {
+        "z.eml": "Yes.",
+        "z.eml/a.txt": "One.",
+        "z.eml/a#2.txt": "Two.",
+    }
+
+
+def test_an_archive_without_members_has_no_documents(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(zipped({}))
+    assert read(tmp_path / "x.zip") == ({}, {})

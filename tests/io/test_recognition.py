@@ -170,3 +170,23 @@ def test_command_line(folder: Path) -> None:
         assert said in " ".join(failed.output.split())
     twice = run.invoke(app, ["segment", str(folder), "--ext", ".log=text", "--ext", ".log=csv"])
     assert "--ext names .log twice: text and csv; name it once" in " ".join(twice.output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"a": 1, "b": [2]}', "json"),
+        ('{"a": 1}\n', "json"),
+        ('{\n"a": 1}', "json"),
+        ('{"a": {\n"b": 1}}', "json"),
+        ('{"text": "a"}\n{"text": "b"}\n', "jsonl"),
+        ('[{"text": "a"}]', "jsonl"),
+    ],
+)
+def test_an_object_is_a_document_and_several_lines_of_objects_are_lines(tmp_path: Path, text: str, kind: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert open_source(tmp_path / "a.json").kind == kind
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.json", text)
+    if kind == "json":
+        assert next(iter(read(tmp_path / "a.zip")[0].values())).startswith("a")

@@ -14,6 +14,7 @@ from ..._util.worker_process import ProcessKilledError, WorkerProcess
 from ...defaults import BYTES
 from ...parsing.block_columns import BLOCKS_TYPE, REMOVED_TYPE, blocks_to_arrow, removed_to_arrow
 from ...parsing.html.noise import How, check_noise, find_noise
+from ..decompression import streams
 from ..decompression.bzip2 import Block
 from ..document_batches import EXCERPT_BYTES, DeadLetter, DeadLetters, Document
 from .text_files import not_text
@@ -83,9 +84,9 @@ def document(
     from ...parsing.html.html_guard import WorkError
 
     # The import is here since many inputs are not pages; it would add 0.01 s to the start of every command.
-    from ...parsing.html.page import markup_of
+    from ...parsing.html.page import markup_of, with_end_tags
 
-    data = bytes(held)
+    data = with_end_tags(bytes(held)) if streams.bare(file).lower().endswith(".xhtml") else bytes(held)
     del held
     try:
         markup = markup_of(data)

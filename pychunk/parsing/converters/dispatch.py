@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import importlib
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -68,6 +70,8 @@ def convert(asked: bytes) -> Paged:
         raise
     except RecursionError:
         raise ConversionError("cannot be read: its parts are nested too deeply") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ConversionError(f"damaged or cut off: {error!s:.300}; copy or download the file again") from None
     except Exception as error:
         raise ConversionError(f"cannot be read: {type(error).__name__}: {error!s:.300}") from None
     if isinstance(found, str):
@@ -84,21 +88,26 @@ def of_markdown(text: str, title: str = "", facts: dict[str, Any] | None = None)
     return Paged(text, blocks, np.empty(0, np.int64), title or titles_of([text], blocks)[0] or "", [], [], facts or {})
 
 
-def of_html(data: bytes | str, title: str = "", facts: dict[str, Any] | None = None) -> Paged:
+def of_html(
+    data: bytes | str, title: str = "", facts: dict[str, Any] | None = None, *, is_xhtml: bool = False
+) -> Paged:
     """Return a document whose text is what the HTML reader makes of ``data``; nothing is removed as noise.
 
     Raises:
         ImportError: selectolax is not installed.
     """
     # The import is here since few converters read HTML; it takes 0.05 s.
-    from ..html.page import parse_html
+    from ..html.page import parse_html, with_end_tags
 
-    page = parse_html(data)
+    page = parse_html(with_end_tags(data) if is_xhtml and isinstance(data, bytes) else data)
     return Paged(page.text, page.blocks, np.empty(0, np.int64), title or page.title, [], [], facts or {})
 
 
 def joined(parts: Sequence[Paged], title: str, facts: dict[str, Any] | None = None) -> Paged:
-    """Return one document of several without pages, with a blank line between them; parts without text are left out."""
+    """Return one document of several without pages, with a blank line between them; parts without text are left out.
+
+    Removed spans and notes stay.
+    """
     parts = [replace(part, text=part.text.rstrip("\n")) for part in parts if part.text.strip("\n")]
     starts = np.cumsum([0, *(len(part.text) + 2 for part in parts)])[:-1]
 
@@ -106,9 +115,15 @@ def joined(parts: Sequence[Paged], title: str, facts: dict[str, Any] | None = No
         values = [getattr(part.blocks, name) for part in parts]
         return np.concatenate([value + shift for value, shift in zip(values, shifts or [0] * len(values), strict=True)])
 
+    notes = [note for part in parts for note in part.notes]
     if not parts:
         return Paged("", Blocks.of([[]]), np.empty(0, np.int64), title, [], [], facts or {})
     shifts: list[int] = starts.tolist()
+    removed = [
+        span._replace(start=span.start + shift, end=span.end + shift)
+        for part, shift in zip(parts, shifts, strict=True)
+        for span in part.removed
+    ]
     own = [
         np.zeros(len(part.blocks.kind), np.bool_) if part.blocks.markup is None else part.blocks.markup
         for part in parts
@@ -123,7 +138,7 @@ def joined(parts: Sequence[Paged], title: str, facts: dict[str, Any] | None = No
         markup=np.concatenate(own),
     )
     text = "\n\n".join(part.text for part in parts)
-    return Paged(text, blocks, np.empty(0, np.int64), title, [], [], facts or {})
+    return Paged(text, blocks, np.empty(0, np.int64), title, removed, notes, facts or {})
 
 
 def decoded(data: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,6 +13,17 @@ from ..pdf.paged_text import Paged
 from .dispatch import of_html
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+#: The members whose text mammoth reads, and bytes that each of the elements has that it leaves out with their text.
+_BODIES = re.compile(r"word/(?:document|footnotes|endnotes|comments)\d*\.xml")
+_LEFT_OUT = b":fldSimple|:bdo|:dir |:ruby|:cr/|:cr |:ptab|:sym |:oMath|:txbx|:textbox|:AlternateC|:checkbox".split(b"|")
+#: Elements of Word that mammoth does not know, with those that it reads in the same way: a smart tag is its content.
+#: The reading aid of a ruby stays unknown.
+_KNOWN = dict.fromkeys(["fldSimple", "bdo", "dir", "ruby", "rubyBase"], "smartTag") | {"cr": "br", "ptab": "tab"}
+#: The property of a control that makes a box without text of its sign, such as ☒.
+_CHECKBOX = "{http://schemas.microsoft.com/office/word/2010/wordml}checkbox"
 #: The styles that mammoth does not map by itself. A comment is at the end, and its mark at its place.
 _STYLES = ("comment-reference => sup", "p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh")
 #: The links that lead from a note, and from a comment, back to their marks.
@@ -24,17 +36,20 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     """Return a document whose text is Markdown: headings, lists, tables, notes and comments, without images.
 
     A paragraph is a heading if its style is one of Word's headings, or has an outline level. If a table marks no header
-    row, its first row is the header. Insertions count as accepted, and deletions as made. Footnotes, endnotes and
-    comments follow the text.
+    row, its first row is the header. Insertions count as accepted, and deletions as made. Fields are their last result,
+    equations their letters and signs in a row, and text boxes follow their paragraph. Footnotes, endnotes and comments
+    follow the text.
 
     Raises:
         ImportError: mammoth or selectolax is not installed.
     """
     import mammoth
 
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        rules, known = _outline(archive), _known(archive)
     found = mammoth.convert_to_html(
-        io.BytesIO(data),
-        style_map="\n".join([*_outline(data), *_STYLES]),
+        io.BytesIO(known or data),
+        style_map="\n".join([*rules, *_STYLES]),
         convert_image=mammoth.images.img_element(lambda image: {}),
         id_prefix="",
     )
@@ -46,13 +61,104 @@ def _as_header(row: re.Match[str]) -> str:
     return f"<table><thead><tr>{row[1].replace('<td', '<th').replace('</td>', '</th>')}</tr></thead>"
 
 
-def _outline(data: bytes) -> list[str]:
+def _known(archive: zipfile.ZipFile) -> bytes:
+    """Return the XML of the archive in another, in elements that mammoth knows; nothing if it knows all of them."""
+    changed = {}
+    for name in filter(_BODIES.fullmatch, archive.namelist()):
+        text = archive.read(name)
+        if any(mark in text for mark in _LEFT_OUT):
+            changed[name] = _rewritten(ElementTree.fromstring(text))
+    if not changed:
+        return b""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as made:
+        for name in dict.fromkeys(archive.namelist()):
+            if name.lower().endswith((".xml", ".rels")):  # mammoth opens no image
+                made.writestr(name, changed.get(name) or archive.read(name))
+    return held.getvalue()
+
+
+def _rewritten(root: Any) -> bytes:
+    """Return XML in which a known element is in the place of each one that mammoth leaves out.
+
+    The prefixes of names may change: mammoth knows names by their namespace, and reads no prefix in a value.
+    """
+    word = root.tag.partition("}")[0] + "}"  # Word has two namespaces: the usual one, and that of "strict" documents
+    above = {each: parent for parent in root.iter() for each in parent}
+    alternatives, said = list(root.iter(f"{_MC}AlternateContent")), set()
+    for each in root.iter() if alternatives else ():
+        if each.tag.endswith("}t") and each.text:
+            while each in above and each not in said:
+                said.add(each)
+                each = above[each]
+    for each in alternatives:  # mammoth reads the fallback, even if it has no text
+        ways = [*each.findall(f"{_MC}Fallback"), *each.findall(f"{_MC}Choice")]
+        kept = next((way for way in ways if way in said), None)
+        if kept is not None:
+            kept.tag = f"{_MC}Fallback"
+            each[:] = [kept]
+    for each in root.iter(f"{word}txbxContent"):  # mammoth reads it in a few shapes of old drawings alone
+        at = above[each]
+        while not at.tag.startswith(word):
+            at.tag, at = f"{word}smartTag", above[at]
+        if at.tag == f"{word}drawing":
+            at.tag = f"{word}pict"
+    for each in [*root.iterfind(".//{*}oMathPara"), *root.iterfind(".//{*}oMath")]:
+        text = "".join(formula(each))
+        each.clear()
+        each.tag = f"{word}r"
+        ElementTree.SubElement(each, f"{word}t").text = text
+    for each in root.iter(f"{word}sym"):
+        code = int(each.get(f"{word}char", "0"), 16)
+        if 0xFF < code < 0xE000:  # others are places in a font, some of which mammoth knows
+            each.tag, each.text = f"{word}t", chr(code)
+    names = {_CHECKBOX: f"{word}text"} | {f"{word}{old}": word + new for old, new in _KNOWN.items()}
+    for old, new in names.items():
+        for each in root.iter(old):
+            each.tag = new
+    made: bytes = ElementTree.tostring(root, "utf-8")
+    return made
+
+
+def formula(element: Any) -> Iterator[str]:
+    """Yield the texts in an equation or a paragraph of Office, without deleted ones, and spaces at ends of lines."""
+    for each in element:
+        name = str(each.tag).rpartition("}")[2]
+        if name == "t":
+            yield each.text or ""
+        elif name not in ("del", "moveFrom"):
+            yield from formula(each)
+            if name in ("oMath", "br") or str(element.tag).endswith(("}eqArr", "}mr")):
+                yield " "
+
+
+def nodes(data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the level and the text of each node of a SmartArt graphic; a node comes before those below it."""
+    root: Any = ElementTree.fromstring(data)
+    points = {point.get("modelId"): point for point in root.iter(f"{_DIAGRAM}pt")}
+    below: dict[str, list[str]] = {}
+    for link in sorted(root.iter(f"{_DIAGRAM}cxn"), key=lambda link: -int(link.get("srcOrd", "0"))):
+        if link.get("type", "parOf") == "parOf":
+            below.setdefault(link.get("srcId"), []).append(link.get("destId"))
+    # The last is the next. Nodes that no link leads to are at the end, and a circle of links ends.
+    ahead = [(1, name) for name in reversed(points)]
+    ahead += [(0, name) for name, point in points.items() if point.get("type") == "doc"]
+    while ahead:
+        level, name = ahead.pop()
+        point = points.pop(name, None)
+        if point is not None:
+            ahead += [(level + 1, other) for other in below.get(name, ())]
+            text = " ".join("".join(formula(each)) for each in point.iter(f"{_A}p"))
+            if text.strip() and point.get("type", "node") in ("node", "asst"):
+                yield min(level, 100), text
+
+
+def _outline(archive: zipfile.ZipFile) -> list[str]:
     """Return rules of mammoth for the styles that have an outline level, of their own or of the style they base on."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        try:
-            root: Any = ElementTree.fromstring(archive.read("word/styles.xml"))
-        except (KeyError, ElementTree.ParseError):
-            return []
+    try:
+        root: Any = ElementTree.fromstring(archive.read("word/styles.xml"))
+    except (KeyError, ElementTree.ParseError):
+        return []
     levels: dict[str, str | None] = {}
     bases: dict[str, str | None] = {}
     for style in root.iter(f"{_W}style"):

@@ -17,14 +17,16 @@ from .dispatch import ConversionError, joined, of_html, of_markdown
 MAX_BYTES = 256 << 20
 #: The maximum size of the files that describe the book, in bytes. Those of books have some kilobytes.
 _XML_BYTES = 16 << 20
-_CONTENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_XHTML = "application/xhtml+xml"
+_CONTENTS = (_XHTML, "text/html", "application/x-dtbook+xml")
 
 
 def convert(data: bytes) -> Paged:
     """Convert a book to a document without pages.
 
     If a chapter has no heading, the entry of the table of contents that leads to it becomes its heading. The table of
-    contents itself is left out. The title, the author and the date are those of the book's metadata.
+    contents itself is left out, and chapters that are missing in the archive are noted. The title, the author and the
+    date are those of the book's metadata.
 
     Raises:
         ConversionError: The archive is not a book, is encrypted, or has more than ``MAX_BYTES``.
@@ -34,7 +36,9 @@ def convert(data: bytes) -> Paged:
         package = _xml(archive, place)
         folder = posixpath.dirname(place)
         items = {item.get("id", ""): item for item in _all(package, "item")}
-        parts = _spine(package, items, folder, set(archive.namelist()))
+        spine = _spine(package, items, folder)
+        names = set(archive.namelist())
+        parts = [part for part in spine if part in names]
         protected = _encrypted(archive)
         if any(part in protected for part in parts):
             raise ConversionError("the chapters are encrypted (DRM): get a copy of the book without it")
@@ -44,12 +48,14 @@ def convert(data: bytes) -> Paged:
         titles = _titles(archive, package, items, folder)
         chapters = []
         for part in parts:
-            chapter = of_html(archive.read(part))
+            chapter = of_html(archive.read(part), is_xhtml=spine[part] == _XHTML)
             if part in titles and chapter.text and not (chapter.blocks.kind == 1).any():
                 chapters.append(of_markdown(f"# {titles[part]}"))
             chapters.append(chapter)
     facts = {"author": ", ".join(_said(package, "creator")), "date": next(iter(_said(package, "date")), "")}
-    return joined(chapters, next(iter(_said(package, "title")), ""), facts)
+    made = joined(chapters, next(iter(_said(package, "title")), ""), facts)
+    made.notes.extend((0, f"the chapter {part} is missing in the archive") for part in spine if part not in names)
+    return made
 
 
 def _package(archive: zipfile.ZipFile) -> str:
@@ -63,15 +69,15 @@ def _package(archive: zipfile.ZipFile) -> str:
     return place
 
 
-def _spine(package: Any, items: dict[str, Any], folder: str, names: set[str]) -> list[str]:
-    """Return the members that are chapters, in order, each once."""
-    found: dict[str, None] = {}
+def _spine(package: Any, items: dict[str, Any], folder: str) -> dict[str, str]:
+    """Return the members that are chapters, in order, with their types."""
+    found: dict[str, str] = {}
     for reference in _all(package, "itemref"):
         item = items.get(reference.get("idref", ""))
         if item is None or item.get("media-type") not in _CONTENTS or "nav" in item.get("properties", "").split():
             continue
-        found[_place(folder, item.get("href", ""))] = None
-    return [name for name in found if name in names]
+        found[_place(folder, item.get("href", ""))] = item.get("media-type", "")
+    return found
 
 
 def _titles(archive: zipfile.ZipFile, package: Any, items: dict[str, Any], folder: str) -> dict[str, str]:

@@ -1,19 +1,21 @@
-"""The conversion of mails to text: the best body, with quoted replies and the signature as removed spans."""
+"""The conversion of mails to text: all parts that are shown, with quoted replies and signatures as removed spans."""
 
 from __future__ import annotations
 
 import email
 import email.policy
 import re
-from email.message import EmailMessage, MIMEPart
+from dataclasses import replace
+from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import numpy as np
 
 from ..._engine.data.blocks import QUOTE, Blocks
+from ..html.encodings import likely
 from ..pdf.paged_text import Paged, Span
-from .dispatch import ConversionError, of_html, plain
+from .dispatch import ConversionError, joined, of_html, plain
 
 #: The reasons for removing a part of a mail.
 QUOTED, SIGNATURE = "quoted_reply", "signature"
@@ -23,21 +25,28 @@ _QUOTE = re.compile(r"[ \t]*((?:>[ \t]?)+)")
 _ATTRIBUTION = re.compile(
     r"(wrote|writes|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev|пише|писал\w*)\b.{0,80}:\s*$"
 )
+#: The beginning of such a line if it continues on the next one, as Gmail breaks it.
+_ATTRIBUTION_BEGINS = re.compile(r"(?:On|Am|Le|El|Em|Il|Op|Den|W dniu|В|У|\d{1,4}[./-])\s")
 #: The line after which a mail program repeats the whole mail that is answered.
 _ORIGINAL = re.compile(
     r"\s*-{3,} ?(Original Message|Ursprüngliche Nachricht|Message d'origine|Forwarded message) ?-{3,}\s*$"
 )
 #: The marks of quotes in the HTML of mail programs.
 _CITED = re.compile(r"""<blockquote[^>]*\btype\s*=\s*["']?cite|gmail_quote|moz-cite-prefix""", re.IGNORECASE)
+#: The encodings with more characters that mails call by the names of smaller ones.
+_WIDER = {"us-ascii": "utf-8", "ascii": "utf-8", "iso-8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
+_WIDER |= {"shift_jis": "cp932", "ks_c_5601-1987": "cp949", "euc-kr": "cp949", "iso-8859-9": "cp1254"}
 #: The columns of a mail's headers.
 HEADERS = {"sender": ("from",), "recipients": ("to", "cc")}
 
 
 def convert(data: bytes) -> Paged:
-    r"""Convert a mail to a document without pages: the body as plain text, else the body in HTML as the reader of HTML.
+    r"""Convert a mail to a document without pages: its parts of text in order, in HTML as by the reader of HTML.
 
-    The title is the subject. The facts are ``sender``, ``recipients`` and ``date`` (ISO 8601). ``attached`` holds the
-    attachments, also attached mails, but not images that the body shows.
+    Of alternatives, plain text is read, or HTML if the plain text is blank. A part whose encoding is not the declared
+    one, or not declared, is noted if its encoding had to be guessed. The title is the subject. The facts are
+    ``sender``, ``recipients`` and ``date`` (ISO 8601). ``attached`` holds the attachments, also attached mails, but not
+    images that the body shows.
 
     Raises:
         ConversionError: The bytes are not a mail.
@@ -47,7 +56,7 @@ def convert(data: bytes) -> Paged:
         >>> found.title, found.facts["sender"], [found.text[span.start : span.end] for span in found.removed]
         ('Cats', 'a@b.c', ['On Monday, Anna wrote:\n> Purr?'])
     """
-    message = email.message_from_bytes(data.lstrip(), policy=email.policy.default)
+    message = email.message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(), policy=email.policy.default)
     if not message.keys():
         raise ConversionError("not a mail: it does not begin with headers")
     facts: dict[str, Any] = {
@@ -55,16 +64,62 @@ def convert(data: bytes) -> Paged:
         for name, headers in HEADERS.items()
     }
     facts["date"] = _date(message)
-    body = message.get_body(("plain", "html"))
-    content = "" if body is None else _content(body)
     title = _header(message, "subject")
-    if body is not None and body.get_content_subtype() == "html":
-        found = of_html(content, title, facts) if content.strip() else of_plain("", title, facts)
+    shown, attached = _parts(message)
+    texts = [made for part in shown if (made := _document(part)).text.strip() or made.notes]
+    found = joined(texts, title, facts) if len(texts) != 1 else replace(texts[0], title=title, facts=facts)
+    found.attached.extend(attached)
+    return found
+
+
+def _parts(part: Any) -> tuple[list[Any], list[tuple[str, bytes]]]:
+    """Return the parts of a mail that are shown as text, in order, and the name and content of the attached ones."""
+    shown: list[Any] = []
+    attached: list[tuple[str, bytes]] = []
+    waiting: list[Any] = [part]
+    while waiting:
+        at = waiting.pop()
+        kind, name = at.get_content_maintype(), plain(str(at.get_filename() or "")).replace("/", "_")
+        if kind == "multipart":
+            inner = list(at.iter_parts())
+            waiting += [_best(inner)] if at.get_content_subtype() == "alternative" and inner else reversed(inner)
+        elif kind == "message" and at is not part:
+            payload = at.get_payload()
+            mail = payload[0] if isinstance(payload, list) and payload else None
+            if mail is not None:
+                attached.append((name or f"{len(attached) + 1}.eml", mail.as_bytes()))
+        elif kind == "text" and (at is part or not name or _is_inline(at, first=not shown)) and not at.is_attachment():
+            shown.append(at)
+        elif name and (at.is_attachment() or kind != "image"):
+            content = at.get_payload(decode=True)
+            attached.append((name, content if isinstance(content, bytes) else b""))
+    return shown, attached
+
+
+def _is_inline(part: Any, *, first: bool) -> bool:
+    """Return whether a part with the name of a file is shown in the mail, as some programs name the first part."""
+    said = part.get_content_disposition()
+    return part.get_content_subtype() in ("plain", "html") and (said == "inline" or (said is None and first))
+
+
+def _best(parts: list[Any]) -> Any:
+    """Return the part to read of alternatives: plain text that is not blank, else the last one in HTML, else any."""
+    plain_parts = [part for part in parts if part.get_content_type() == "text/plain"]
+    rich = [part for part in parts if part.get_content_type() == "text/html" or part.is_multipart()]
+    return next((part for part in plain_parts if _content(part)[0].strip()), (rich or parts)[-1])
+
+
+def _document(part: Any) -> Paged:
+    """Return the document of one part of text."""
+    content, note = _content(part)
+    if part.get_content_subtype() == "html":
+        found = of_html(content) if content.strip() else of_plain("", "", {})
         if _CITED.search(content):
             found.removed.extend(_cited(found.blocks))
     else:
-        found = of_plain(content, title, facts)
-    found.attached.extend(_attached(message, body))
+        found = of_plain(content, "", {})
+    if note:
+        found.notes.append((0, note))
     return found
 
 
@@ -104,8 +159,9 @@ def _remove(text: str, blocks: list[tuple[str, int, int, int]], removed: list[Sp
         removed[-1] = removed[-1]._replace(end=end)
         return
     if reason == QUOTED and before is not None and before[0] == "paragraph":
-        said = text[before[2] : before[3]]
-        if "\n" not in said.strip() and len(said) < 300 and _ATTRIBUTION.search(said):
+        said = " ".join(text[before[2] : before[3]].split("\n"))
+        one_line = "\n" not in text[before[2] : before[3]].strip()
+        if len(said) < 300 and _ATTRIBUTION.search(said) and (one_line or _ATTRIBUTION_BEGINS.match(said)):
             start = before[2]
     removed.append(Span(start, end, reason, 1.0))
 
@@ -129,31 +185,17 @@ def _date(message: EmailMessage) -> str:
         return ""
 
 
-def _content(part: MIMEPart) -> str:
-    try:
-        return str(part.get_content())
-    except (LookupError, ValueError, UnicodeError):  # an unknown encoding
-        found = part.get_payload(decode=True)
-        return found.decode("utf-8", "replace") if isinstance(found, bytes) else ""
-
-
-def _attached(message: EmailMessage, body: MIMEPart | None) -> list[tuple[str, bytes]]:
-    """Return the name and content of each part that is attached, and of each attached mail."""
-    found: list[tuple[str, bytes]] = []
-    waiting: list[Any] = [message]
-    while waiting:
-        part = waiting.pop()
-        kind = part.get_content_maintype()
-        if kind == "multipart":
-            waiting += reversed(list(part.iter_parts()))
+def _content(part: Any) -> tuple[str, str]:
+    """Return the text of a part, and a note if its encoding is a guess."""
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return "", ""
+    said = part.get_content_charset("") or ""
+    for name in (_WIDER.get(said, said), "utf-8"):
+        try:
+            return data.decode(name or "utf-8"), ""
+        except (LookupError, UnicodeError):
             continue
-        name = plain(str(part.get_filename() or "")).replace("/", "_")
-        if kind == "message" and part is not message:
-            payload = part.get_payload()
-            inner = payload[0] if isinstance(payload, list) and payload else None
-            if inner is not None:
-                found.append((name or f"{len(found) + 1}.eml", inner.as_bytes()))
-        elif part is not body and name and (part.is_attachment() or kind != "image"):
-            content = part.get_payload(decode=True)
-            found.append((name, content if isinstance(content, bytes) else b""))
-    return found
+    if guess := likely(data):
+        return data.decode(guess, "replace"), f"its encoding is not the declared one: read as {guess}, which is a guess"
+    return data.decode("utf-8", "replace"), "some characters do not fit its encoding, and became U+FFFD"

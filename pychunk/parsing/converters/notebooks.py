@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..pdf.paged_text import Paged
-from .dispatch import ConversionError, of_markdown
+from .dispatch import ConversionError, joined, of_markdown
 
 _TICKS = re.compile("`{3,}")
 
@@ -15,7 +15,8 @@ _TICKS = re.compile("`{3,}")
 def convert(data: bytes) -> Paged:
     r"""Convert a notebook, in version 3 or 4 of the format, to a document in Markdown.
 
-    A blank line separates the cells. Outputs, attachments and empty cells are left out, and nothing is run.
+    A blank line separates the cells, each of which is parsed by itself, as Jupyter does. Outputs, attachments and empty
+    cells are left out, and nothing is run.
 
     Raises:
         ConversionError: The bytes are not a notebook.
@@ -39,7 +40,9 @@ def convert(data: bytes) -> Paged:
     names = [each.get("name") for each in authors if isinstance(each, dict)] if isinstance(authors, list) else []
     author = ", ".join(name for name in names if isinstance(name, str))
     title = about.get("title")
-    return of_markdown("\n\n".join(texts), title if isinstance(title, str) else "", {"author": author})
+    parts = [of_markdown(text) for text in texts]
+    title = title if isinstance(title, str) else next((part.title for part in parts if part.title), "")
+    return joined(parts, title, {"author": author})
 
 
 def _cells(book: dict[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -14,15 +15,17 @@ from .office import MAX_MEMBERS, MAX_XML
 
 #: The maximum number of empty columns between two cells of a table.
 MAX_COLUMNS = 1000
-#: The elements whose text is not that of the document: deleted text, comments, and the notes, which follow it.
-_APART = frozenset(["tracked-changes", "annotation", "annotation-end", "note", "svg:desc", "svg:title"])
+#: The elements whose text is not that of the document: deleted text, comments, the notes, which follow it, and the
+#: reading aids of rubies.
+_APART = frozenset(["tracked-changes", "annotation", "annotation-end", "note", "ruby-text", "svg:desc", "svg:title"])
 _CONTENTS = frozenset(["table-of-content", "illustration-index", "table-index", "alphabetical-index"])
 
 
 def convert(data: bytes) -> Paged:
     """Convert an OpenDocument text to plain text; macros, links and embedded files are neither run nor read.
 
-    Deletions count as made, comments and images are left out. Tables of contents are removed text.
+    Deletions count as made, comments and images are left out. Tables of contents are removed text. A formula is its
+    text in StarMath, or its letters and signs in a row; other embedded objects are left out.
 
     Raises:
         ConversionError: The file is encrypted, damaged, of another format, or above the limits.
@@ -41,6 +44,7 @@ def convert(data: bytes) -> Paged:
         if "content.xml" not in names:
             raise ConversionError("not an OpenDocument text: it has no content.xml; save it as .odt again")
         content: Any = ElementTree.fromstring(archive.read("content.xml"))
+        _put_formulas(content, archive)
         facts = _facts(archive) if "meta.xml" in names else {"author": "", "date": ""}
     body = next((each for each in content.iter() if str(each.tag).endswith(":office:1.0}text")), None)
     if body is None:
@@ -59,6 +63,26 @@ def _name(element: Any) -> str:
 def _value(element: Any, name: str) -> str:
     """Return an attribute in any namespace."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def _put_formulas(content: Any, archive: zipfile.ZipFile) -> None:
+    """Make the text of a formula that of the object that holds it, or links to it; other objects become empty."""
+    read: dict[str, str] = {}  # an object may be at several places
+    for each in reversed([each for each in content.iter() if _name(each) == "object"]):
+        member = posixpath.normpath(f"{_value(each, 'href').lstrip('#')}/content.xml")
+        if member not in read:
+            try:
+                read[member] = _formula(ElementTree.fromstring(archive.read(member)))
+            except (KeyError, zipfile.BadZipFile, ElementTree.ParseError):
+                read[member] = ""
+        each.text = "".join(map(_formula, each)) or read[member]
+        each[:] = []
+
+
+def _formula(math: Any) -> str:
+    """Return the annotation of MathML, which is StarMath in LibreOffice, else its text, and nothing for other XML."""
+    said = next((each for each in math.iter() if _name(each) == "annotation" and each.text), math)
+    return "".join(said.itertext()) if _name(math) == "math" else ""
 
 
 def _facts(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -91,7 +115,7 @@ class _Writer:
         """Write the blocks inside an element, which is in lists of this depth."""
         for each in parent:
             name = _name(each)
-            if name in ("p", "h"):
+            if name in ("p", "h", "object"):
                 is_title = _value(each, "style-name") in self.titles
                 text = self.line(each)
                 if is_title and not self.title:

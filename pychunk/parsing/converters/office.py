@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
+import re
 import zipfile
+import zlib
 from typing import Any
 from xml.etree import ElementTree
 
@@ -21,6 +24,7 @@ _FORMATS = {
     "xl/workbook.xml": "sheets",
     "xl/workbook.bin": "sheets",
 }
+_NUMBER = re.compile(r"\d+(?=\.xml$)")
 _SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -59,7 +63,8 @@ def _check(archive: zipfile.ZipFile) -> None:
 
 def _format(archive: zipfile.ZipFile) -> str:
     names = set(archive.namelist())
-    found = next((name for member, name in _FORMATS.items() if member in names), "")
+    usual = {_NUMBER.sub("", name) for name in names}  # some programs write word/document2.xml
+    found = next((name for member, name in _FORMATS.items() if member in usual), "")
     if not found and "mimetype" in names and archive.read("mimetype").startswith(_SPREADSHEET):
         found = "sheets"
     if not found:
@@ -80,3 +85,34 @@ def _facts(archive: zipfile.ZipFile) -> dict[str, str]:
         if name:
             found[name] = plain(" ".join((each.text or "").split()))
     return found
+
+
+class Sources:
+    """The XML of the sheets of a workbook of Excel, by the names of the sheets.
+
+    It is empty for a sheet without XML, such as those of other workbooks, and for one that is damaged.
+
+    Args:
+        data: The bytes of the workbook.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._members: dict[str | None, str] = {}
+        with contextlib.suppress(zipfile.BadZipFile, KeyError, ElementTree.ParseError):
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+            links: Any = ElementTree.fromstring(self._archive.read("xl/_rels/workbook.xml.rels"))
+            targets = {
+                each.get("Id"): each.get("Target", "").removeprefix("/xl/").removeprefix("xl/") for each in links
+            }
+            book: Any = ElementTree.fromstring(self._archive.read("xl/workbook.xml"))
+            for each in book.iterfind("{*}sheets/{*}sheet"):
+                link = next((value for name, value in each.items() if name.endswith("}id")), None)
+                self._members[each.get("name")] = f"xl/{targets.get(link)}"
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._members:
+            return b""
+        try:
+            return self._archive.read(self._members[name])
+        except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+            return b""  # the reader of the workbook says why it cannot read the sheet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
 import re
@@ -10,10 +11,13 @@ from typing import Any
 
 from ..pdf.paged_text import CELLS, Paged, PagedWriter
 from .dispatch import plain
+from .docx import formula, nodes
 
 #: The greatest depth of groups in groups whose shapes are read.
 _DEPTH = 50
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_MATH = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
+_DATA_OF = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
 #: The parts of a series: its name, categories or places, values, and sizes.
 _DATA = ("tx", "cat", "xVal", "val", "yVal", "bubbleSize")
 _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
@@ -28,7 +32,8 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
 
     The title of a slide is a heading, and comes first. Paragraphs of lists are items with their level, and ` | `
     separates the cells of tables. The title of a chart is a caption. Its numbers are a table with a row for each
-    category and a column for each series, and for points in a plane with a row for each point.
+    category and a column for each series, and for points in a plane with a row for each point. The texts of a SmartArt
+    graphic are items, and equations are their letters and signs in a row.
 
     Raises:
         ImportError: python-pptx is not installed.
@@ -39,17 +44,36 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     slides = list(pptx.Presentation(io.BytesIO(data)).slides)
     first = ""
     for page, slide in enumerate(slides, 1):
+        _rewrite(slide.element)
         heading = slide.shapes.title
         said = _plain(heading.text_frame.text) if heading is not None else ""
         if said:
             writer.put("heading", 1, said, page)
             first = first or said
         for shape in _shapes(slide.shapes):
-            if heading is None or shape.shape_id != heading.shape_id:
+            if shape != heading:
                 _put(writer, shape, page)
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            _put_text(writer, slide.notes_slide.notes_text_frame, page, is_list=False)
+        if slide.has_notes_slide:
+            _rewrite(slide.notes_slide.element)
+            if slide.notes_slide.notes_text_frame is not None:
+                _put_text(writer, slide.notes_slide.notes_text_frame, page, is_list=False)
     return writer.done(title or first, len(slides), [], facts)
+
+
+def _rewrite(slide: Any) -> None:
+    """Put what python-pptx does not read in elements that it reads: the choices of shapes, and equations."""
+    from pptx.oxml.xmlchemy import OxmlElement
+
+    for each in list(slide.iter("{*}AlternateContent")):  # of a box with an equation, the fallback is a picture
+        ways = [*each.iterfind("{*}Choice"), *each.iterfind("{*}Fallback")]
+        for shape in list(ways[0]) if ways else ():
+            each.addprevious(shape)
+        each.getparent().remove(each)
+    for each in list(slide.iter(_MATH)):
+        run, text = OxmlElement("a:r"), OxmlElement("a:t")
+        text.text = "".join(formula(each))
+        run.append(text)
+        each.getparent().replace(each, run)
 
 
 def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
@@ -73,6 +97,11 @@ def _put(writer: PagedWriter, shape: Any, page: int) -> None:
             writer.put("table", 0, text, page)
     elif shape.has_text_frame:
         _put_text(writer, shape.text_frame, page, is_list=shape.is_placeholder)
+    else:
+        with contextlib.suppress(KeyError, ValueError, SyntaxError):  # the data may be outside the file, or damaged
+            for relations in shape.element.iter("{*}relIds"):
+                for level, text in nodes(shape.part.related_part(relations.get(_DATA_OF)).blob):
+                    writer.put("item", level, f"- {_plain(text)}", page)
 
 
 def _tables_of_chart(chart: Any) -> list[str]:

@@ -15,8 +15,10 @@ _Block = tuple[str, int, int, int]
 #: A line of one repeated mark, which is above or below a heading.
 _RULE = re.compile(r"""([!-/:-@\[-`{-~])\1{2,}\s*""")
 _ITEM = re.compile(r"(?:[-*+•‣⁃]|\(?(?:\d{1,4}|#|[A-Za-z])[.)])(?:\s+|$)")
-#: The directives whose contents are code, and the first line of any other directive, target or comment.
+#: The directives whose contents are code, any directive without arguments, and the first line of a directive, target or
+#: comment.
 _CODE = re.compile(r"\.\. +(?:code|code-block|sourcecode|parsed-literal|highlight|math|doctest|testcode)::")
+_DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?[\w:.+-]+::$")
 _EXPLICIT = re.compile(r"\.\.(?:\s|$)")
 #: The borders of tables: that of a grid, and that of a simple table.
 _TABLE = re.compile(r"\+[-=+]{2,}\+\s*|={2,}(?: +={2,})+\s*")
@@ -144,4 +146,6 @@ class _Lines:
         return end
 
     def _announces(self, end: int) -> bool:
-        return self.lines[end - 1].rstrip().endswith("::")
+        """Return whether the paragraph before a line announces code, which directives such as ``.. note::`` do not."""
+        line = self.lines[end - 1].strip()
+        return line.endswith("::") and not _DIRECTIVE.match(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .dispatch import ConversionError, decoded, plain
 _TIMES = re.compile(
     r"^\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 )
+#: The beginning of such a line, whose times may be damaged.
+_ARROW = re.compile(r"\s*[\d:][\w:.,]{0,15}\s*-->")
 #: Marks of style: tags such as ``<i>`` and ``<v Anna>``, and positions such as ``{\an8}``.
 _MARKS = re.compile(r"</?[a-zA-Z][^<>]*>|<[\d:.]+>|\{\\[^{}]*\}")
 #: The silence, in seconds, after which a new paragraph begins.
@@ -62,19 +65,21 @@ def _cues(text: str) -> list[tuple[float, float, str]]:
     found = []
     ended = 0.0
     lines = [*plain(text).replace("\0", "").splitlines(), ""]
+    # A blank line ends a cue of WebVTT, in which notes may follow. In SubRip only the next cue does.
+    blank_ends = lines[0].startswith("WEBVTT")
     at = 0
     while at < len(lines):
-        if "-->" not in lines[at]:
+        if not _ARROW.match(lines[at]):
             at += 1
             continue
         times = _TIMES.match(lines[at])
         begins, ended = (_seconds(times.groups()[:4]), _seconds(times.groups()[4:])) if times else (ended, ended)
         first = at = at + 1
-        while lines[at].strip() and "-->" not in lines[at]:
+        while at < len(lines) and not _ARROW.match(lines[at]) and (lines[at].strip() or not blank_ends):
             at += 1
-        # Without a blank line before it, the number of the next cue would look like a line of this one.
-        last = at - 1 if lines[at].strip() and lines[at - 1].strip().isdecimal() and at - 1 > first else at
-        words = " ".join(_MARKS.sub("", " ".join(lines[first:last])).split())
+        # The line before the times is the number of their cue, and not the last line of this one.
+        numbered = at < len(lines) and _ARROW.match(lines[at]) and lines[at - 1].strip().isdecimal() and at - 1 > first
+        words = " ".join(unescape(_MARKS.sub("", " ".join(lines[first : at - 1 if numbered else at]))).split())
         if words:
             found.append((begins, ended, words))
     return found

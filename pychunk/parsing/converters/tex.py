@@ -16,7 +16,8 @@ _Block = tuple[str, int, int, int]
 _HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 #: The environments whose lines are code or rows, and those of lists.
 _LINES = {
-    "code": "verbatim Verbatim lstlisting minted alltt equation align gather multline displaymath eqnarray tikzpicture",
+    "code": "verbatim Verbatim lstlisting minted alltt comment tikzpicture equation align gather multline displaymath "
+    "eqnarray",
     "table": "tabular tabularx longtable tabbing",
 }
 _KINDS = {name: kind for kind, names in _LINES.items() for name in names.split()}
@@ -24,6 +25,7 @@ _LISTS = frozenset(["itemize", "enumerate", "description"])
 _TOKEN = re.compile(
     rf"(?<!\\)%[^\n]*|\\({'|'.join(_HEADINGS)})\*?[ \t]*(?:\[[^\]\n]{{0,200}}\][ \t]*)?\{{"
     r"|\\(begin|end)[ \t]*\{([A-Za-z]+)\*?\}|\\(item)(?![A-Za-z])|(\n[ \t]*(?:\n[ \t]*)+)"
+    r"|\\verb\*?([^\w\s*])[^\n]*?\6|(?<!\\)(\\\[|\$\$)"
 )
 _TITLE = re.compile(r"\\title[ \t]*(?:\[[^\]\n]{0,200}\])?\{")
 #: The beginning of a document, after its class. A part of a document may show one as an example.
@@ -66,7 +68,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     start = at = begins
     while found := _TOKEN.search(text, at):
         at = found.end()
-        heading, edge, name, item, blank = found.groups()
+        heading, edge, name, item, blank, _, formula = found.groups()
         if heading:
             yield from _block(text, kind, depth, start, found.start())
             end = _closing(text, at)
@@ -86,6 +88,11 @@ def _blocks(text: str) -> Iterator[_Block]:
             yield from _block(text, kind, depth, start, found.start())
             yield from _block(text, _KINDS[name], 0, found.start(), end)
             start = at = end
+        elif formula and (end := text.find("\\]" if formula == "\\[" else "$$", at)) >= 0:
+            yield from _block(text, kind, depth, start, found.start())
+            yield from _block(text, "code", 0, found.start(), end + 2)
+            start = at = end + 2
+            kind = "paragraph" if kind != "item" else kind
         elif edge and name in _LISTS:
             yield from _block(text, kind, depth, start, found.start())
             depth = max(0, depth + (1 if edge == "begin" else -1))

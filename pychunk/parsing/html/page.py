@@ -156,6 +156,22 @@ def _tree(page: bytes, has_formulas: bool) -> Any:
     return tree
 
 
+#: An element that closes itself, of a name that has an end tag in HTML.
+_SELF_CLOSED = re.compile(
+    rb"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)([A-Za-z][\w.:-]*)([^<>]*)/>"
+)
+
+
+def with_end_tags(page: bytes) -> bytes:
+    """Return a page of XHTML with an end tag for each element that closes itself, which HTML would leave open.
+
+    Example:
+        >>> with_end_tags(b'<head><title/></head><a id="x"/>One<br/>')
+        b'<head><title></title></head><a id="x"></a>One<br/>'
+    """
+    return _SELF_CLOSED.sub(rb"<\1\2></\1>", page)
+
+
 def show_formulas(tree: Any) -> None:
     """Replace each script that holds a MathJax formula (type ``math/tex``), and its preview, by an element ``math``."""
     from selectolax.lexbor import LexborHTMLParser

@@ -1,10 +1,14 @@
 """Documents of Word become Markdown with their headings, lists, tables, notes and comments."""
 
+import io
+import zipfile
+
 import pytest
-from office_files import W, docx, paragraph, table
+from office_files import W, docx, paragraph, table, zipped
 
 from pychunk._engine.data.blocks import BLOCK_KINDS
-from pychunk.parsing.converters import office
+from pychunk.parsing.converters import dispatch, office
+from pychunk.parsing.converters.dispatch import ConversionError
 from pychunk.parsing.pdf.paged_text import Paged
 
 pytest.importorskip("mammoth", reason="documents of Word are read by mammoth (extra office)")
@@ -53,3 +57,110 @@ def test_linked_and_embedded_images_are_not_read() -> None:
     picture = '<w:r><w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:imagedata r:link="x" xmlns:r="r"/>'
     picture += "</v:shape></w:pict></w:r>"
     assert office.convert(docx(paragraph("Text", inside=picture))).text.rstrip() == "Text"
+
+
+MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+SHAPE = 'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"'
+CHECK = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+
+def equation(*texts: str) -> str:
+    return f"<m:oMath {MATH}>{''.join(f'<m:r><m:t>{text}</m:t></m:r>' for text in texts)}</m:oMath>"
+
+
+def old_drawing(shape: str, inside: str) -> str:
+    box = f"<v:textbox><w:txbxContent>{inside}</w:txbxContent></v:textbox>"
+    return f'<w:pict><v:{shape} xmlns:v="urn:schemas-microsoft-com:vml">{box}</v:{shape}></w:pict>'
+
+
+def drawing(*texts: str) -> str:
+    """Return a group of text boxes in a drawing."""
+    boxes = (f"<wps:wsp><wps:txbx><w:txbxContent>{paragraph(x)}</w:txbxContent></wps:txbx></wps:wsp>" for x in texts)
+    return f"<w:drawing {SHAPE}><a:graphic xmlns:a='a'>{''.join(boxes)}</a:graphic></w:drawing>"
+
+
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        (f'<w:fldSimple w:instr="SEQ Figure">{run("7")}</w:fldSimple>{run(": The growth")}', "Figure 7: The growth"),
+        (f"<w:bdo w:val='rtl'>{run('שלום')}</w:bdo><w:dir w:val='rtl'>{run(' עולם')}</w:dir>", "Figure שלום עולם"),
+        ("<w:r><w:t>a</w:t><w:cr/><w:t>b</w:t><w:ptab/><w:t>c</w:t></w:r>", "Figure a\nb c"),
+        (
+            f"<w:r><w:ruby><w:rt>{run('kan')}</w:rt><w:rubyBase>{run('漢字')}</w:rubyBase></w:ruby></w:r>{run(' is')}",
+            "Figure 漢字 is",
+        ),
+        ('<w:r><w:sym w:font="MS Gothic" w:char="2610"/></w:r>', "Figure ☐"),
+        (equation("E=m", "c", "2") + run(" holds"), "Figure E=mc2 holds"),
+        (f"<m:oMathPara {MATH}>{equation('a=1')}{equation('b=2')}</m:oMathPara>", "Figure a=1 b=2"),
+        (f"<m:oMath {MATH}><w:del><m:r><m:t>old</m:t></m:r></w:del><m:r><m:t>new</m:t></m:r></m:oMath>", "Figure new"),
+        (
+            f"<w:sdt {CHECK}><w:sdtPr><w14:checkbox/></w:sdtPr><w:sdtContent>{run('☒')}</w:sdtContent></w:sdt>",
+            "Figure ☒",
+        ),
+        (f"<w:del><w:r><w:delText>x</w:delText></w:r></w:del>{equation('y')}", "Figure y"),
+    ],
+    ids=["field", "direction", "break", "ruby", "sign", "equation", "equations", "deleted", "checkbox", "change"],
+)
+def test_no_element_inside_a_sentence_loses_its_text(inside: str, text: str) -> None:
+    assert office.convert(docx(paragraph("Figure ", inside=inside))).text.rstrip() == text
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        drawing("Boxed", "Twice"),
+        f"<mc:AlternateContent {MC}><mc:Choice>{drawing('Boxed', 'Twice')}</mc:Choice></mc:AlternateContent>",
+        f"<mc:AlternateContent {MC}><mc:Choice>{drawing('Boxed', 'Twice')}</mc:Choice><mc:Fallback><w:pict/>"
+        "</mc:Fallback></mc:AlternateContent>",
+        f"<mc:AlternateContent {MC}><mc:Choice>{drawing('Boxed', 'Twice')}</mc:Choice><mc:Fallback>"
+        f"{old_drawing('rect', paragraph('Boxed') + paragraph('Twice'))}"
+        "</mc:Fallback></mc:AlternateContent>",
+        old_drawing("oval", paragraph("Boxed") + paragraph("Twice")),
+        drawing("Boxed") + drawing("Twice"),
+    ],
+    ids=["drawing", "choice", "empty fallback", "choice and fallback", "oval", "two"],
+)
+def test_a_text_box_is_kept_once_after_its_paragraph(inside: str) -> None:
+    found = office.convert(docx(paragraph("Before.", inside=f"<w:r>{inside}</w:r>") + paragraph("After.")))
+    assert found.text.split() == ["Before.", "Boxed", "Twice", "After."]
+
+
+def test_a_box_with_an_equation_in_a_group_is_kept_once() -> None:
+    """The choice of a group has boxes, and a box has an equation and a choice of its own."""
+    inner = f"<mc:AlternateContent {MC}><mc:Choice>{drawing('Inner')}</mc:Choice></mc:AlternateContent>"
+    box = f"<w:p><w:r>{inner}</w:r>{equation('x+y')}</w:p>"
+    made = drawing("Outer").replace(paragraph("Outer"), paragraph("Outer") + box)
+    outer = f"<mc:AlternateContent {MC}><mc:Choice>{made}</mc:Choice></mc:AlternateContent>"
+    found = office.convert(docx(paragraph("Before.", inside=f"<w:r>{outer}</w:r>")))
+    assert sorted(found.text.split()) == ["Before.", "Inner", "Outer", "x+y"]
+
+
+def test_notes_comments_and_strict_documents_keep_such_text_too() -> None:
+    field = f'<w:fldSimple w:instr="DATE">{run("May")}</w:fldSimple>'
+    marks = '<w:r><w:footnoteReference w:id="2"/></w:r><w:r><w:commentReference w:id="0"/></w:r>'
+    notes = f'<w:footnotes {W}><w:footnote w:id="2">{paragraph("Note of ", inside=field)}</w:footnote></w:footnotes>'
+    said = f'<w:comments {W}><w:comment w:id="0" w:initials="B">{paragraph("Said in ", inside=field)}</w:comment>'
+    made = docx(paragraph("Text in ", inside=field + marks), footnotes=notes, comments=said + "</w:comments>")
+    strict = {}
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        for name in archive.namelist():
+            strict[name] = archive.read(name).replace(
+                b"http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+                b"http://purl.oclc.org/ooxml/wordprocessingml/main",
+            )
+    for data in (made, zipped(strict)):
+        text = office.convert(data).text
+        assert [part in text for part in ("Text in May", "Note of May", "Said in May")] == [True] * 3
+
+
+def test_alternatives_nested_very_deeply_are_refused_at_once() -> None:
+    deep = f"<mc:AlternateContent {MC}><mc:Choice>" * 20_000 + "</mc:Choice></mc:AlternateContent>" * 20_000
+    with pytest.raises(ConversionError, match="nested too deeply"):
+        dispatch.convert(
+            dispatch.request("pychunk.parsing.converters.office:convert", docx(paragraph("", inside=deep)))
+        )

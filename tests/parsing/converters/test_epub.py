@@ -56,6 +56,18 @@ def test_chapters_are_in_the_order_of_the_spine_each_once() -> None:
     assert (found.title, found.facts) == ("Cats and dogs", {"author": "Anna, Ben", "date": "2020-01-02"})
 
 
+def test_elements_that_close_themselves_hide_nothing() -> None:
+    page = '<html><head><title/><script src="a.js"/></head><body><a id="x"/><p>All.</p><iframe src="b"/><p>Rest.</p>'
+    found = epub.convert(book(**{"OPS__one.xhtml": page}))
+    assert found.text == "# The second\n\nSecond.\n\n# Not used\n\nAll.\n\nRest."
+
+
+def test_a_chapter_that_is_missing_is_noted() -> None:
+    found = epub.convert(book(**{"OPS__one.xhtml": None}))
+    assert found.text == "# The second\n\nSecond."
+    assert found.notes == [(0, "the chapter OPS/one.xhtml is missing in the archive")]
+
+
 def test_books_that_cannot_be_read_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     locked = '<e><CipherData><CipherReference URI="OPS/one.xhtml"/></CipherData></e>'
     for changes, reason in (

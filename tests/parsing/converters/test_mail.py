@@ -1,4 +1,4 @@
-"""Mails become their best body; quotes, signatures and headers are facts about it, and attachments come apart."""
+"""Mails become the text that they show; quotes, signatures and headers are facts, and attachments come apart."""
 
 from email.message import EmailMessage
 
@@ -55,6 +55,61 @@ def test_plain_text_is_preferred_and_html_is_read_if_there_is_nothing_else() -> 
     found = convert(only.as_bytes())
     assert found.text.startswith("# News\n\nHi")
     assert [reason for reason, _ in removed(found)] == ["quoted_reply"]
+
+
+def test_all_parts_of_text_are_read_in_order() -> None:
+    message = mail("One.\n\nOn Monday, Ben wrote:\n> Two.")
+    message.make_mixed()
+    for content, subtype in (("Three.", "plain"), ("BEGIN:VCALENDAR", "calendar")):
+        part = EmailMessage()
+        part.set_content(content, subtype=subtype)
+        message.attach(part)
+    found = convert(message.as_bytes())
+    assert found.text == "One.\n\nOn Monday, Ben wrote:\n> Two.\n\nThree.\n\nBEGIN:VCALENDAR"
+    assert (removed(found), found.title) == ([("quoted_reply", "On Monday, Ben wrote:\n> Two.")], "Cats")
+    assert [found.text[start:end] for start, end in zip(found.blocks.start, found.blocks.end)][-2:] == [
+        "Three.",
+        "BEGIN:VCALENDAR",
+    ]
+
+
+def test_html_is_read_if_the_plain_text_is_blank() -> None:
+    pytest.importorskip("selectolax", reason="needs selectolax: the extra docs")
+    both = mail(" \n")
+    both.add_alternative("<p>Markup.</p>", subtype="html")
+    both.add_alternative("BEGIN:VCALENDAR", subtype="calendar")
+    assert convert(both.as_bytes()).text.strip() == "Markup."
+
+
+@pytest.mark.parametrize(
+    ("said", "encoding", "note"),
+    [
+        ("", "utf-8", ""),
+        ("us-ascii", "utf-8", ""),
+        ("x-unknown", "utf-8", ""),
+        ("gb2312", "gb18030", ""),
+        ("utf-8", "koi8-r", "read as koi8_u, which is a guess"),
+        ("iso-8859-1", "cp1252", ""),
+    ],
+)
+def test_an_encoding_that_is_wrong_or_missing_loses_nothing(said: str, encoding: str, note: str) -> None:
+    text = {"koi8-r": "Все счастливые семьи похожи друг на друга.", "gb18030": "朱镕基访问。", "cp1252": "“Ja” – 5 €"}
+    head = f"Content-Type: text/plain; charset={said}\n" if said else ""
+    body = text.get(encoding, "Grüße, 日本語.")
+    found = convert(f"From: a@b.c\nMIME-Version: 1.0\n{head}\n".encode() + body.encode(encoding))
+    assert found.text == body
+    assert [said for _, said in found.notes] == ([f"its encoding is not the declared one: {note}"] if note else [])
+
+
+def test_the_line_before_a_quote_may_be_broken() -> None:
+    found = convert(mail("Yes.\n\nOn Mon, Jan 1, 2024 at 10:00 AM, Anna <a@b.c>\nwrote:\n> Old.\n").as_bytes())
+    assert removed(found) == [("quoted_reply", "On Mon, Jan 1, 2024 at 10:00 AM, Anna <a@b.c>\nwrote:\n> Old.")]
+    kept = convert(mail("My answer.\nAnna wrote:\n> Old.\n").as_bytes())
+    assert removed(kept) == [("quoted_reply", "> Old.")]
+
+
+def test_a_byte_order_mark_before_the_headers_is_no_part_of_them() -> None:
+    assert convert(b"\xef\xbb\xbfFrom: a@b.c\n\nYes.\n").facts["sender"] == "a@b.c"
 
 
 def test_attachments_have_names_and_bytes_and_images_of_the_body_are_left_out() -> None:

@@ -37,6 +37,15 @@ def test_a_fence_is_longer_than_the_backticks_in_the_code() -> None:
     assert len(found.blocks.kind) == 1
 
 
+def test_what_a_cell_leaves_open_ends_with_it() -> None:
+    found = read(
+        [cell("markdown", "```\nopen"), cell("markdown", "# Methods"), cell("markdown", "<!-- x"), cell("code", "y")]
+    )
+    assert found.text == "```\nopen\n\n# Methods\n\n<!-- x\n\n```\ny\n```"
+    assert [BLOCK_KINDS[kind] for kind in found.blocks.kind] == ["code", "heading", "paragraph", "code"]
+    assert found.title == "Methods"
+
+
 def test_version_3_has_worksheets_inputs_and_headings() -> None:
     cells = [{"cell_type": "heading", "level": 2, "source": "A\nB"}, {"cell_type": "code", "input": ["x"]}]
     found = convert(json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}).encode())

@@ -12,6 +12,7 @@ NAMES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
     for name in ("office", "text", "table", "style", "drawing", "meta", "dc")
 )
+NAMES += ' xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:math="http://www.w3.org/1998/Math/MathML"'
 STYLES = '<style:style style:name="P1" style:parent-style-name="Title"/>'
 NOTE = (
     "<text:note><text:note-citation>1</text:note-citation>"
@@ -89,3 +90,60 @@ def test_a_title_counts_its_notes_once_and_fields_are_text() -> None:
     )
     found = convert(made(body))
     assert [text for _, _, text in parts(found)] == ["Report[1]", "By My Title in [K84].", "[1] Below."]
+
+
+LETTERS = "<math:mi>E</math:mi> <math:mo>=</math:mo> <math:mi>m</math:mi>"
+STAR = '<math:annotation math:encoding="StarMath 5.0">E = m</math:annotation>'
+
+
+def formula(inside: str) -> str:
+    return f'<math:math xmlns:math="http://www.w3.org/1998/Math/MathML">{inside}</math:math>'
+
+
+def frame(link: str, inside: str = "") -> str:
+    return f'<drawing:frame><drawing:object xlink:href="{link}">{inside}</drawing:object></drawing:frame>'
+
+
+@pytest.mark.parametrize(
+    ("link", "inside", "text"),
+    [
+        ("./Object 1", "", "So E = m holds."),
+        ("#./Object 1/", "", "So E = m holds."),
+        ("Object 2", "", "So E=m holds."),
+        ("", formula("<math:mi>x</math:mi><math:mo>=</math:mo><math:mn>1</math:mn>"), "So x=1 holds."),
+        ("", f"<office:document><text:p>Sheet</text:p>{formula('y')}</office:document>", "So holds."),
+        ("./Object 3", "", "So holds."),
+        ("./Object 4", "", "So holds."),
+        ("https://example.org/Object 1", "", "So holds."),
+        ("../Object 1", "", "So holds."),
+    ],
+)
+def test_a_formula_is_text_at_its_place_and_other_objects_are_left_out(link: str, inside: str, text: str) -> None:
+    objects = {
+        "Object 1/content.xml": formula(f"<math:semantics>{LETTERS}{STAR}</math:semantics>"),
+        "Object 2/content.xml": formula(LETTERS.replace(" ", "")),
+        "Object 3/content.xml": "<office><p>Sheet</p></office>",
+        "Object 4/content.xml": "<math>",
+    }
+    found = convert(made(f"<text:p>So {frame(link, inside)} holds.</text:p>", **objects))
+    assert found.text == text
+
+
+def test_formulas_in_tables_and_at_pages_are_kept() -> None:
+    body = (
+        f"{frame('./Object 1')}<table:table><table:table-row><table:table-cell><text:p>{frame('./Object 1')}</text:p>"
+        "</table:table-cell><table:table-cell><text:p>is so</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    found = convert(made(body, **{"Object 1/content.xml": formula(LETTERS)}))
+    assert parts(found) == [("paragraph", 0, "E = m"), ("table", 0, "E = m | is so")]
+
+
+def test_reading_aids_of_rubies_are_left_out() -> None:
+    ruby = "<text:ruby><text:ruby-base>漢字</text:ruby-base><text:ruby-text>kanji</text:ruby-text></text:ruby>"
+    assert convert(made(f"<text:p>The {ruby} here</text:p>")).text == "The 漢字 here"
+
+
+def test_the_xml_of_embedded_objects_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odt, "MAX_XML", 10_000)
+    with pytest.raises(ConversionError, match="divide the document"):
+        convert(made(**{"Object 1/content.xml": formula(10_000 * "x")}))

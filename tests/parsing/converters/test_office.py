@@ -1,5 +1,7 @@
 """Files of Office are read as what they are; what cannot be read has a reason."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,10 @@ def test_other_archives_and_old_documents_are_refused() -> None:
         office.convert(zipped({"a.txt": "x"}))
     with pytest.raises(ConversionError, match="an old Office document"):
         office.convert(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+
+
+def test_the_main_part_of_a_document_may_have_a_number() -> None:
+    held = zipfile.ZipFile(io.BytesIO(docx(paragraph("Tides", "Heading1"))))
+    parts = {name.replace("document.xml", "document2.xml"): held.read(name) for name in held.namelist()}
+    parts["_rels/.rels"] = parts["_rels/.rels"].replace(b"document.xml", b"document2.xml")
+    assert office.convert(zipped(parts)).text.strip() == "# Tides"

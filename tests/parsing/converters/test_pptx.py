@@ -143,3 +143,126 @@ def test_bubbles_have_their_sizes() -> None:
     held = io.BytesIO()
     made.save(held)
     assert office.convert(held.getvalue()).text == " | Towns | Towns (size)\n1 | 2 | 30"
+
+
+A14 = "http://schemas.microsoft.com/office/drawing/2010/main"
+EQUATION = (
+    f'<a14:m xmlns:a14="{A14}" xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:oMathPara>'
+    "<m:oMath><m:r><m:t>E=m</m:t></m:r><m:sSup><m:e><m:r><m:t>c</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup>"
+    "</m:sSup></m:oMath></m:oMathPara></a14:m>"
+)
+
+
+def alternatives(shape: Any, choice: bool = True) -> None:
+    """Put a shape in the choice of alternatives, whose fallback has another text, or in the fallback alone."""
+    from lxml import etree
+
+    own = etree.tostring(shape.element).decode()
+    other = own.replace("Boxed", "Picture")
+    inside = f"<mc:Choice Requires='a14'>{own}</mc:Choice><mc:Fallback>{other}</mc:Fallback>"
+    if not choice:
+        inside = f"<mc:Fallback>{own}</mc:Fallback>"
+    mc = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+    made = etree.fromstring(f'<mc:AlternateContent xmlns:mc="{mc}">{inside}</mc:AlternateContent>')
+    shape.element.getparent().replace(shape.element, made)
+
+
+def with_equation(frame: Any) -> None:
+    """Add an equation and a word to the first paragraph of a frame."""
+    from lxml import etree
+
+    frame.paragraphs[0]._p.append(etree.fromstring(EQUATION))
+    frame.paragraphs[0].add_run().text = " holds"
+
+
+def test_shapes_in_alternatives_are_read_once_and_equations_stay_in_their_place() -> None:
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[5])
+    slide.shapes.title.text = "Boxed title "
+    with_equation(slide.shapes.title.text_frame)
+    box = slide.shapes.add_textbox(0, 0, 9, 9)
+    box.text_frame.text = "Boxed: "
+    with_equation(box.text_frame)
+    inner = slide.shapes.add_group_shape().shapes.add_textbox(0, 0, 9, 9)
+    inner.text_frame.text = "In a group"
+    cells = slide.shapes.add_table(1, 1, 0, 0, 9, 9).table
+    with_equation(cells.cell(0, 0).text_frame)
+    slide.notes_slide.notes_text_frame.text = "Say that "
+    with_equation(slide.notes_slide.notes_text_frame)
+    alternatives(slide.shapes.title)
+    alternatives(box)
+    alternatives(inner, choice=False)
+    held = io.BytesIO()
+    made.save(held)
+    found = office.convert(held.getvalue())
+    assert found.text.split("\n\n") == [
+        "Boxed title E=mc2 holds",
+        "Boxed: E=mc2 holds",
+        "In a group",
+        "E=mc2 holds",
+        "Say that E=mc2 holds",
+    ]
+    assert [BLOCK_KINDS[kind] for kind in found.blocks.kind][:2] == ["heading", "paragraph"]
+
+
+def test_a_shape_with_the_number_of_the_title_is_kept() -> None:
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[5])
+    slide.shapes.title.text = "Title"
+    box = slide.shapes.add_textbox(0, 0, 9, 9)
+    box.text_frame.text = "Box"
+    box.element.nvSpPr.cNvPr.set("id", str(slide.shapes.title.shape_id))
+    held = io.BytesIO()
+    made.save(held)
+    assert office.convert(held.getvalue()).text == "Title\n\nBox"
+
+
+def graphic(data: str) -> bytes:
+    """Return a presentation with a text and a SmartArt graphic of this data."""
+    from lxml import etree
+    from pptx.opc.package import Part
+    from pptx.opc.packuri import PackURI
+
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    slide.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Kept"
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    part = Part(PackURI("/ppt/diagrams/data1.xml"), "application/xml", made.part.package, data.encode())
+    name = slide.part.relate_to(part, f"{kind}/diagramData")
+    frame = slide.shapes.add_table(1, 1, 0, 0, 9, 9)._element
+    inner = frame.find(".//{*}graphicData")
+    inner.set("uri", DIAGRAM)
+    inner[:] = [etree.fromstring(f'<dgm:relIds xmlns:dgm="{DIAGRAM}" xmlns:r="{kind}" r:dm="{name}"/>')]
+    held = io.BytesIO()
+    made.save(held)
+    return held.getvalue()
+
+
+DIAGRAM = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
+MODEL = (
+    f'<d:dataModel xmlns:d="{DIAGRAM}" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><d:ptLst>{{}}'
+    "</d:ptLst><d:cxnLst>{}</d:cxnLst></d:dataModel>"
+)
+
+
+def point(name: int, text: str = "", kind: str = "node") -> str:
+    return f"<d:pt modelId='{name}' type='{kind}'><d:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></d:t></d:pt>"
+
+
+def link(above: int, below: int, order: int, kind: str = "parOf") -> str:
+    return f"<d:cxn type='{kind}' srcId='{above}' destId='{below}' srcOrd='{order}'/>"
+
+
+def test_the_texts_of_smartart_are_items_in_the_order_of_their_links() -> None:
+    """The points are in another order; those for the layout have no text of their own, and a circle ends."""
+    points = [point(3, "Second"), point(4, "Below"), point(2, "First"), point(1, kind="doc"), point(5, "Pic", "pres")]
+    links = [link(1, 2, 0), link(1, 3, 1), link(2, 4, 0), link(4, 2, 0), link(2, 5, 0, "presOf")]
+    alone = point(6, "Alone").replace("</a:p>", "</a:p><a:p><a:r><a:t>too</a:t></a:r></a:p>")
+    found = office.convert(graphic(MODEL.format("".join([*points, alone]), "".join(links))))
+    assert found.text == "Kept\n\n- First\n- Below\n- Second\n- Alone too"
+    assert found.blocks.level.tolist() == [0, 1, 2, 1, 1]
+
+
+@pytest.mark.parametrize("data", ["<a", MODEL.format("", link(1, 2, 0).replace("'0'", "'x'"))])
+def test_a_damaged_graphic_loses_no_other_text(data: str) -> None:
+    assert office.convert(graphic(data)).text == "Kept"

@@ -115,3 +115,14 @@ def test_only_underlines_are_outside_of_blocks(text: str) -> None:
 def test_bytes_that_are_no_text_are_refused() -> None:
     with pytest.raises(ConversionError, match="invalid UTF-8"):
         convert(b"\xff\xfd=")
+
+
+def test_the_body_of_a_directive_is_no_code_unless_it_holds_code() -> None:
+    text = ".. note::\n\n   Ports close.\n\n.. code-block:: c\n\n   f();\n\nSo::\n\n   x\n"
+    assert [(kind, part) for kind, _, part in parts(convert(text.encode()))] == [
+        ("paragraph", ".. note::"),
+        ("paragraph", "Ports close."),
+        ("code", ".. code-block:: c\n\n   f();"),
+        ("paragraph", "So::"),
+        ("code", "x"),
+    ]

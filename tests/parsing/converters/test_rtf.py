@@ -6,7 +6,6 @@ from block_parts import parts
 from pychunk.parsing.converters.dispatch import ConversionError
 from pychunk.parsing.converters.rtf import convert
 
-pytest.importorskip("striprtf", reason="RTF is read by striprtf (extra office)")
 ROW = rb"\trowd a\cell b\cell\row"
 
 
@@ -44,3 +43,41 @@ def test_footnotes_follow_the_text() -> None:
     ]
     assert parts(convert(rb"{\rtf1\ansi One{\footnote open {\b")) == [("paragraph", 0, "One"), ("paragraph", 0, "open")]
     assert parts(convert(rb"{\rtf1\ansi One \footnotesep two\par}")) == [("paragraph", 0, "One two")]
+
+
+def test_bytes_are_read_in_the_character_set_of_their_font() -> None:
+    fonts = rb"{\fonttbl{\f0 Times;}{\f1\fcharset204 Arial;}{\f2\fcharset128 Mincho;}{\f3\fcharset161 Symbol;}}"
+    head = rb"{\rtf1\ansi\ansicpg1252\deff0" + fonts
+    assert convert(head + rb"{\f1\'cf\'f0\'e8\'e2\'e5\'f2} caf\'e9\par}").text == "Привет café"
+    assert convert(head + rb"\f1\'cf\plain\'e9 {\f3\'e1\'e2}\'e9}").text == "Пé αβé"
+    assert convert(head + rb"\f2\'93\'fa\'96\'7b\'83A}").text == "日本ア"  # a byte of a character may be a letter
+    assert convert(head + rb"\f2\uc2\u26085\'93\'fa{\uc0\u26412}x}").text == "日本x"
+
+
+def test_lines_of_a_cell_are_joined_and_bars_make_no_tables() -> None:
+    first = rb"\trowd\cellx9 Beta\cell one\par two\line three\cell\cell\row"
+    last = rb"\pard\intbl Gamma\cell a|b\cell{\trowd\cellx9\row}\pard After|\par}"
+    assert parts(convert(rb"{\rtf1\ansi a|b|\par" + first + last)) == [
+        ("paragraph", 0, "a|b|"),
+        ("table", 0, "Beta | one two three |\nGamma | a|b"),
+        ("paragraph", 0, "After|"),
+    ]
+    assert parts(convert(rb"{\rtf1\ansi\trowd Open\cell\row\trowd One\par Two\par}")) == [
+        ("table", 0, "Open"),
+        ("paragraph", 0, "One"),
+        ("paragraph", 0, "Two"),
+    ]
+
+
+def test_deleted_and_hidden_parts_are_left_out_and_text_boxes_and_results_are_kept() -> None:
+    text = rb"{\rtf1\ansi{\header Top\par}{\info{\title T}}One{\deleted  gone} two\deleted  gone\deleted0  three\par "
+    drawn = (
+        rb"Before{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt Box\par}}{\shprslt{\*\do\dptxbx{\dptxbxtext Box}}}} after"
+    )
+    held = rb"\par{\object\objemb{\*\objdata 0102}{\result Sum 3}}{\pict\bin4 }}{\}{\*\unknown x} end\par}"
+    assert [text for _, _, text in parts(convert(text + drawn + held))] == [
+        "One two three",
+        "Before after",
+        "Sum 3 end",
+        "Box",
+    ]

@@ -1,9 +1,12 @@
 """Workbooks have a page for each sheet, and tables between empty rows."""
 
 import datetime
+import io
+import os
+import zipfile
 
 import pytest
-from office_files import row, xlsx
+from office_files import row, xlsx, zipped
 
 from pychunk._engine.data.blocks import BLOCK_KINDS
 from pychunk.parsing.converters import sheets
@@ -50,8 +53,66 @@ def test_a_value_far_away_and_too_many_values(monkeypatch: pytest.MonkeyPatch) -
         (datetime.datetime(2020, 1, 2), "2020-01-02"),
         (datetime.datetime(2020, 1, 2, 3, 4), "2020-01-02 03:04:00"),
         (datetime.time(3, 4), "03:04:00"),
+        (datetime.timedelta(hours=30), "30:00:00"),
+        (datetime.timedelta(minutes=-90, seconds=-2.5), "-1:30:02.5"),
         ("a\n b", "a b"),
     ],
 )
 def test_values_are_written_as_a_person_reads_them(value: object, text: str) -> None:
     assert sheets._text(value) == text
+
+
+@pytest.mark.parametrize("mark", ['"', "'"])
+def test_a_sheet_whose_cells_are_too_far_apart_is_left_out_with_a_note(mark: str) -> None:
+    far = '<row r="1048576"><c s="1" r="XFD1048576"><v>5</v></c></row>'.replace('"', mark)
+    found = sheets.read(xlsx(A=row(1, 1, 2) + far, B=row(1, "kept")), "", {})
+    assert found.text == "\fB\n\nkept"
+    assert found.notes == [
+        (
+            1,
+            "the sheet 'A' is left out: its range A1:XFD1048576 has 17,179,869,184 cells, and at most 50,000,000 are "
+            "read: delete the cells that are far from the others, and save it again",
+        )
+    ]
+
+
+def test_cells_far_away_that_only_have_a_style_do_not_count() -> None:
+    styled = '<row r="1048575"><c r="XFC1048575" s="1"/></row><row r="1048576"><c r="XFD1048576" s="1"></c></row>'
+    found = sheets.read(xlsx(A=row(1, 1, 2) + styled), "", {})
+    assert (found.text, found.notes) == ("A\n\n1 | 2", [])
+
+
+def test_formulas_without_values_are_counted() -> None:
+    bare = '<c r="A1"><f>1+1</f><v/></c><c r="B1" s="1"><f>1+1</f><v></v></c><c r="C1"><f t="shared" si="0"/></c>'
+    full = '<c r="D1" t="str"><f>""</f><v></v></c><c r="E1"><f>1+1</f><v>2</v></c><c r="F1"><v>3</v></c>'
+    found = sheets.read(xlsx(A=f'<row r="1">{bare}{full}</row>', B=f'<row r="1">{full}</row>'), "", {})
+    told = "has formulas without values (3), which are left out: save it in a program that computes them"
+    assert found.notes == [(1, f"the sheet 'A' {told}")]
+
+
+def test_a_chart_has_a_note_and_other_sheets_are_read() -> None:
+    data = xlsx(A=row(1, 1), Chart="")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["xl/chartsheets/sheet2.xml"] = members.pop("xl/worksheets/sheet2.xml")
+    links = "xl/_rels/workbook.xml.rels"
+    members[links] = members[links].replace(
+        b'worksheet" Target="worksheets/sheet2', b'chartsheet" Target="chartsheets/sheet2'
+    )
+    found = sheets.read(zipped(members), "", {})
+    assert found.text.rstrip("\f") == "A\n\n1"
+    assert found.notes == [(2, "the sheet 'Chart' is left out: it is a ChartSheet, which has no cells")]
+
+
+def test_faults_of_rust_are_errors_and_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    class PanicException(BaseException):
+        """The error that a fault of Rust raises, which is no Exception."""
+
+    def fail() -> None:
+        os.write(2, b"thread panicked")
+        raise PanicException("out of range")
+
+    with pytest.raises(ConversionError, match="calamine fails with out of range; save it again"), sheets._quiet():
+        fail()
+    os.write(2, b"later")
+    assert capfd.readouterr().err == "later"

@@ -38,6 +38,13 @@ def test_a_cue_whose_times_are_damaged_follows_the_one_before() -> None:
     assert [cue["seconds"] for cue in found.facts["cues"]] == [1.0, 2.0, 3662.0]
 
 
+def test_words_after_a_blank_line_and_arrows_in_speech_stay() -> None:
+    cues = "1\n00:00:01,000 --> 00:00:02,000\nOne\n\ntwo --> three\n\n2\n00:00:02,000 --> 00:00:03,000\n1984\n\n"
+    assert (
+        convert((cues + "00:00:03,000 --> 00:00:04,000\nA &amp; B.\n").encode()).text == "One two --> three 1984 A & B."
+    )
+
+
 @pytest.mark.parametrize(
     ("data", "reason"), [(b"Only text.", "no subtitles"), ("“é” – 5 €".encode("cp1252") * 9, "invalid UTF-8 at byte 0")]
 )

@@ -93,3 +93,19 @@ def test_a_document_that_is_shown_is_no_front_matter() -> None:
 
 def test_brackets_that_stay_open_take_linear_time() -> None:
     assert "\\section" in convert(b"\\section[x" * 50_000).text  # took minutes when the whole line was searched
+
+
+def test_formulas_are_code_and_what_is_not_set_makes_no_heading() -> None:
+    text = "\\section{A} Use \\verb|\\section{b}|.\n\\begin{comment}\n\\section{C}\n\\end{comment}\n"
+    text += "Then \\[ x \\] and $$y$$ so. \\\\[2pt] \\$$1.\n"
+    assert parts(convert(text.encode())) == [
+        ("code", 1, "\\section{"),
+        ("heading", 1, "A"),
+        ("paragraph", 0, "Use \\verb|\\section{b}|."),
+        ("code", 0, "\\begin{comment}\n\\section{C}\n\\end{comment}"),
+        ("paragraph", 0, "Then"),
+        ("code", 0, "\\[ x \\]"),
+        ("paragraph", 0, "and"),
+        ("code", 0, "$$y$$"),
+        ("paragraph", 0, "so. \\\\[2pt] \\$$1."),
+    ]
