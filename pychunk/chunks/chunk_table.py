@@ -43,6 +43,9 @@ def chunk_table(
             continue
         table = table.add_column((present & _BEFORE[name]).bit_count() + added, name, made)
         added += 1
+    for name in ("page", "page_end") if "pageless" in columns else ():
+        known = pa.array(table[name].to_numpy(), mask=columns["pageless"])
+        table = table.set_column(table.schema.get_field_index(name), name, known)
     return table
 
 

@@ -45,6 +45,9 @@ class ChunkCollector:
 
             columns["page_breaks"] = page_breaks_of(columns, request.features, request.first_row)
             columns["boxes"] = boxes_of(columns, request.features, request.first_row)
+            without = request.features.page_starts.counts == 0  # such as a mail beside a PDF in an archive
+            if without.any():
+                columns["pageless"] = without[columns["document_index"] - request.first_row]
         self._tables.append((columns, ids, request.first_row))
         if self._source is not None:
             from .summary_table import summary_table  # imported here because few calls ask for summaries

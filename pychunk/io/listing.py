@@ -90,7 +90,7 @@ def _listed(
 ) -> tuple[list[SourceFile], list[str], list[str]]:
     """Return the files to read, the kind of each, and the files that are not read."""
     if path == "-":
-        return [SourceFile("-", 0, None)], ["text" if kind == "auto" else kind], []
+        return [SourceFile("-", 0, None)], [_of_standard_input(ocr=ocr) if kind == "auto" else kind], []
     found = files.find_if_reached(path)
     if len(found) == 1 and found[0].path == files.plain(path):
         only = found[0].path
@@ -232,6 +232,15 @@ def _recognised(path: str) -> str:
         f"{path}: unknown kind of file ({why}); leave it out, or if it is one of these kinds, pass kind=, "
         f"one of {', '.join(KINDS)}"
     )
+
+
+def _of_standard_input(*, ocr: bool) -> str:
+    """Return the kind of a document on standard input by its first bytes, if it is no text; otherwise "text"."""
+    peek = getattr(sys.stdin.buffer, "peek", None)
+    head = b"" if peek is None else peek(_HEAD)[:_HEAD]
+    kind = kind_of_bytes(head) if not_text(head) else None
+    is_read = kind is not None and bool(KINDS[kind].function) and (ocr or kind != "image")
+    return kind if kind is not None and is_read else "text"
 
 
 def _is_other_xml(path: str) -> bool:

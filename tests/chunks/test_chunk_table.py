@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,3 +171,19 @@ atexit.register(tables.pop)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_document_without_page_starts_has_no_pages(tmp_path: Path) -> None:
+    texts = ["One. Two.", "Three. Four.", ""]
+    chunks = pychunk.segment(
+        texts, "sentence", ids=list("abc"), vectors="sentence", columns={"page_starts": [[0, 5], [], []]}
+    )
+    found = [(row["text"], row["page"], row["page_end"]) for row in chunks.table.to_pylist()]
+    assert found == [("One.", 1, 1), ("Two.", 2, 2), ("Three.", None, None), ("Four.", None, None)]
+    assert [chunk.page for chunk in chunks] == [1, 2, None, None]
+    with pychunk.Index.create(tmp_path / "a.idx") as index:
+        index.add(chunks)
+        index.save()
+        assert [index.search(word, k=1, mode="sparse")[0][0].page for word in ("two", "four")] == [2, None]
+    with pychunk.Index.open(tmp_path / "a.idx") as index:
+        assert [index.search(word, k=1, mode="sparse")[0][0].page for word in ("two", "four")] == [2, None]

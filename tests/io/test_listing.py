@@ -1,8 +1,11 @@
 """Files that are not read: recognised by their content, counted, named, and dead letters if they are named."""
 
 import gzip
+import io
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -314,3 +317,22 @@ def test_a_long_array_is_read_in_parts_and_a_longer_one_is_refused(
     told: list[DeadLetter] = []
     assert not list(open_source(path, dead_letters=told.append))
     assert [letter.reason for letter in told] == ["a JSON array longer than 1,000 bytes: write it as JSON Lines"]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"PK\x03\x04 word/", "docx"),
+        (b"%PDF-1.7", "pdf"),
+        (b'{"text": "a"}', "text"),
+        (b"\x89PNG\r\n\x1a\n", "text"),
+        (b"", "text"),
+    ],
+)
+def test_a_document_on_standard_input_is_known_by_its_first_bytes(
+    data: bytes, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = io.BufferedReader(io.BytesIO(data))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=given))
+    assert open_source("-").kind == kind
+    assert given.read() == data

@@ -115,7 +115,7 @@ def test_tables_by_their_grid_and_documents_without_pages() -> None:
     found = parsed(made)
     assert ("table", 0, "Name | Count\nRed fox | 12") in rows(found)
     assert found.blocks.page is None
-    assert found.page_starts.tolist() == [0]
+    assert found.page_starts.tolist() == []
 
 
 def test_what_is_no_document_says_why() -> None:
@@ -151,7 +151,7 @@ def test_damaged_trees_are_read_as_far_as_they_are_trees() -> None:
             found = parsed(made)
         except DoclingError:
             continue
-        assert found.text.count("\f") == len(found.page_starts) - 1
+        assert found.text.count("\f") == max(0, len(found.page_starts) - 1)
         found.text.encode()
         assert (found.blocks.start[1:] > found.blocks.end[:-1]).all()
 
@@ -179,4 +179,4 @@ def test_the_kind_is_known_by_content(tmp_path: Path) -> None:
     ]
     assert [Path(each).name for each in source.ignored] == ["c.json"]
     assert open_source(tmp_path / "a.json").kind == "docling"
-    assert open_source(tmp_path / "c.json").kind == "jsonl"
+    assert open_source(tmp_path / "c.json").kind == "json"

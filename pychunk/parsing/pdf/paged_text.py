@@ -130,7 +130,7 @@ class PagedWriter:
             page=table[:, 4].astype(np.int32) if pages else None,
             box=np.array(self._boxes, np.float32).reshape(-1, 4) if pages else None,
         )
-        starts = np.array(self._starts, np.int64)
+        starts = np.array(self._starts if pages else [], np.int64)
         return Paged("".join(self._parts), blocks, starts, title, self._removed, notes, facts or {})
 
     def _turn(self, page: int) -> None:
