@@ -80,7 +80,7 @@ def _parts(part: Any) -> tuple[list[Any], list[tuple[str, bytes]]]:
     while waiting:
         at = waiting.pop()
         kind, name = at.get_content_maintype(), plain(str(at.get_filename() or "")).replace("/", "_")
-        if kind == "multipart":
+        if kind == "multipart" and at.is_multipart():
             inner = list(at.iter_parts())
             waiting += [_best(inner)] if at.get_content_subtype() == "alternative" and inner else reversed(inner)
         elif kind == "message" and at is not part:
@@ -88,7 +88,11 @@ def _parts(part: Any) -> tuple[list[Any], list[tuple[str, bytes]]]:
             mail = payload[0] if isinstance(payload, list) and payload else None
             if mail is not None:
                 attached.append((name or f"{len(attached) + 1}.eml", mail.as_bytes()))
-        elif kind == "text" and (at is part or not name or _is_inline(at, first=not shown)) and not at.is_attachment():
+        elif (
+            kind in ("text", "multipart")
+            and (at is part or not name or _is_inline(at, first=not shown))
+            and not at.is_attachment()
+        ):
             shown.append(at)
         elif name and (at.is_attachment() or kind != "image"):
             content = at.get_payload(decode=True)

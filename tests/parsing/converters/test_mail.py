@@ -108,6 +108,10 @@ def test_the_line_before_a_quote_may_be_broken() -> None:
     assert removed(kept) == [("quoted_reply", "> Old.")]
 
 
+def test_parts_without_a_boundary_are_text() -> None:
+    assert convert(b"From: a@b.c\nContent-Type: multipart/mixed\n\nYes.\n").text == "Yes."
+
+
 def test_a_byte_order_mark_before_the_headers_is_no_part_of_them() -> None:
     assert convert(b"\xef\xbb\xbfFrom: a@b.c\n\nYes.\n").facts["sender"] == "a@b.c"
 
