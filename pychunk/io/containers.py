@@ -141,7 +141,7 @@ def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
             count += 1
             if limit.is_met(count, info.file_size):
                 return
-            try:
+            try:  # NotImplementedError: a compression that zipfile does not know
                 if info.flag_bits & 1:
                     raise ValueError("encrypted: unpack the archive with its password")
                 data = archive.read(info)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
 from ..pdf.paged_text import Paged
 from .dispatch import of_html
+from .office import formula
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 #: The members whose text mammoth reads, and bytes that each of the elements has that it leaves out with their text.
 _BODIES = re.compile(r"word/(?:document|footnotes|endnotes|comments)\d*\.xml")
@@ -118,39 +116,6 @@ def _rewritten(root: Any) -> bytes:
             each.tag = new
     made: bytes = ElementTree.tostring(root, "utf-8")
     return made
-
-
-def formula(element: Any) -> Iterator[str]:
-    """Yield the texts in an equation or a paragraph of Office, without deleted ones, and spaces at ends of lines."""
-    for each in element:
-        name = str(each.tag).rpartition("}")[2]
-        if name == "t":
-            yield each.text or ""
-        elif name not in ("del", "moveFrom"):
-            yield from formula(each)
-            if name in ("oMath", "br") or str(element.tag).endswith(("}eqArr", "}mr")):
-                yield " "
-
-
-def nodes(data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the level and the text of each node of a SmartArt graphic; a node comes before those below it."""
-    root: Any = ElementTree.fromstring(data)
-    points = {point.get("modelId"): point for point in root.iter(f"{_DIAGRAM}pt")}
-    below: dict[str, list[str]] = {}
-    for link in sorted(root.iter(f"{_DIAGRAM}cxn"), key=lambda link: -int(link.get("srcOrd", "0"))):
-        if link.get("type", "parOf") == "parOf":
-            below.setdefault(link.get("srcId"), []).append(link.get("destId"))
-    # The last is the next. Nodes that no link leads to are at the end, and a circle of links ends.
-    ahead = [(1, name) for name in reversed(points)]
-    ahead += [(0, name) for name, point in points.items() if point.get("type") == "doc"]
-    while ahead:
-        level, name = ahead.pop()
-        point = points.pop(name, None)
-        if point is not None:
-            ahead += [(level + 1, other) for other in below.get(name, ())]
-            text = " ".join("".join(formula(each)) for each in point.iter(f"{_A}p"))
-            if text.strip() and point.get("type", "node") in ("node", "asst"):
-                yield min(level, 100), text
 
 
 def _outline(archive: zipfile.ZipFile) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import io
 import re
 import zipfile
-import zlib
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -87,32 +86,13 @@ def _facts(archive: zipfile.ZipFile) -> dict[str, str]:
     return found
 
 
-class Sources:
-    """The XML of the sheets of a workbook of Excel, by the names of the sheets.
-
-    It is empty for a sheet without XML, such as those of other workbooks, and for one that is damaged.
-
-    Args:
-        data: The bytes of the workbook.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self._members: dict[str | None, str] = {}
-        with contextlib.suppress(zipfile.BadZipFile, KeyError, ElementTree.ParseError):
-            self._archive = zipfile.ZipFile(io.BytesIO(data))
-            links: Any = ElementTree.fromstring(self._archive.read("xl/_rels/workbook.xml.rels"))
-            targets = {
-                each.get("Id"): each.get("Target", "").removeprefix("/xl/").removeprefix("xl/") for each in links
-            }
-            book: Any = ElementTree.fromstring(self._archive.read("xl/workbook.xml"))
-            for each in book.iterfind("{*}sheets/{*}sheet"):
-                link = next((value for name, value in each.items() if name.endswith("}id")), None)
-                self._members[each.get("name")] = f"xl/{targets.get(link)}"
-
-    def __getitem__(self, name: str) -> bytes:
-        if name not in self._members:
-            return b""
-        try:
-            return self._archive.read(self._members[name])
-        except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
-            return b""  # the reader of the workbook says why it cannot read the sheet
+def formula(element: Any) -> Iterator[str]:
+    """Yield the texts in an equation or a paragraph of Office, without deleted ones, and spaces at ends of lines."""
+    for each in element:
+        name = str(each.tag).rpartition("}")[2]
+        if name == "t":
+            yield each.text or ""
+        elif name not in ("del", "moveFrom"):
+            yield from formula(each)
+            if name in ("oMath", "br") or str(element.tag).endswith(("}eqArr", "}mr")):
+                yield " "

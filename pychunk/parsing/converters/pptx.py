@@ -8,13 +8,16 @@ import io
 import re
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 from ..pdf.paged_text import CELLS, Paged, PagedWriter
 from .dispatch import plain
-from .docx import formula, nodes
+from .office import formula
 
 #: The greatest depth of groups in groups whose shapes are read.
 _DEPTH = 50
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _MATH = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _DATA_OF = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
@@ -100,7 +103,7 @@ def _put(writer: PagedWriter, shape: Any, page: int) -> None:
     else:
         with contextlib.suppress(KeyError, ValueError, SyntaxError):  # the data may be outside the file, or damaged
             for relations in shape.element.iter("{*}relIds"):
-                for level, text in nodes(shape.part.related_part(relations.get(_DATA_OF)).blob):
+                for level, text in _nodes(shape.part.related_part(relations.get(_DATA_OF)).blob):
                     writer.put("item", level, f"- {_plain(text)}", page)
 
 
@@ -165,6 +168,27 @@ def _number(text: str, form: str, epoch: datetime.datetime) -> str:
     if _DECIMAL.fullmatch(text):
         return f"{100 * float(text):.12g}%" if "%" in form else f"{float(text):.15g}" if len(text) > 16 else text
     return text
+
+
+def _nodes(data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the level and the text of each node of a SmartArt graphic; a node comes before those below it."""
+    root: Any = ElementTree.fromstring(data)
+    points = {point.get("modelId"): point for point in root.iter(f"{_DIAGRAM}pt")}
+    below: dict[str, list[str]] = {}
+    for link in sorted(root.iter(f"{_DIAGRAM}cxn"), key=lambda link: -int(link.get("srcOrd", "0"))):
+        if link.get("type", "parOf") == "parOf":
+            below.setdefault(link.get("srcId"), []).append(link.get("destId"))
+    # The last is the next. Nodes that no link leads to are at the end, and a circle of links ends.
+    ahead = [(1, name) for name in reversed(points)]
+    ahead += [(0, name) for name, point in points.items() if point.get("type") == "doc"]
+    while ahead:
+        level, name = ahead.pop()
+        point = points.pop(name, None)
+        if point is not None:
+            ahead += [(level + 1, other) for other in below.get(name, ())]
+            text = " ".join("".join(formula(each)) for each in point.iter(f"{_A}p"))
+            if text.strip() and point.get("type", "node") in ("node", "asst"):
+                yield min(level, 100), text
 
 
 def _put_text(writer: PagedWriter, frame: Any, page: int, kind: str = "paragraph", is_list: bool = False) -> None:

@@ -8,13 +8,15 @@ import io
 import itertools
 import os
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 from ..._engine.data.blocks import TABLE
 from ..pdf.paged_text import CELLS, Paged, PagedWriter
 from .dispatch import ConversionError, plain
-from .office import Sources
 
 #: The maximum number of cells with values that are read, and the maximum number of sheets.
 MAX_CELLS, MAX_SHEETS = 5_000_000, 10_000
@@ -57,7 +59,7 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     notes = []
     firsts: list[int] = []
     left = MAX_CELLS
-    sources = Sources(data)
+    sources = _Sources(data)
     for page, (name, kind) in enumerate(kinds, 1):
         sheet, problem = _opened(book, name, kind, sources)
         if problem:
@@ -100,7 +102,38 @@ def _quiet() -> Iterator[None]:
         os.close(kept)
 
 
-def _opened(book: Any, name: str, kind: str, sources: Sources) -> tuple[Any, str]:
+class _Sources:
+    """The XML of the sheets of a workbook of Excel, by the names of the sheets.
+
+    It is empty for a sheet without XML, such as those of other workbooks, and for one that is damaged.
+
+    Args:
+        data: The bytes of the workbook.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._members: dict[str | None, str] = {}
+        with contextlib.suppress(zipfile.BadZipFile, KeyError, ElementTree.ParseError):
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+            links: Any = ElementTree.fromstring(self._archive.read("xl/_rels/workbook.xml.rels"))
+            targets = {
+                each.get("Id"): each.get("Target", "").removeprefix("/xl/").removeprefix("xl/") for each in links
+            }
+            book: Any = ElementTree.fromstring(self._archive.read("xl/workbook.xml"))
+            for each in book.iterfind("{*}sheets/{*}sheet"):
+                link = next((value for name, value in each.items() if name.endswith("}id")), None)
+                self._members[each.get("name")] = f"xl/{targets.get(link)}"
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._members:
+            return b""
+        try:
+            return self._archive.read(self._members[name])
+        except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+            return b""  # the reader of the workbook says why it cannot read the sheet
+
+
+def _opened(book: Any, name: str, kind: str, sources: _Sources) -> tuple[Any, str]:
     """Return a sheet, or None if it cannot be read, and what is wrong with it; "" if nothing is."""
     if kind not in ("WorkSheet", "MacroSheet"):
         return None, f"is left out: it is a {kind}, which has no cells"
