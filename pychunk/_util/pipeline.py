@@ -50,9 +50,9 @@ class Pipeline:
             threads.append(
                 threading.Thread(target=run[number + 1], args=arguments, daemon=True, name=f"pychunk-stage-{number}")
             )
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:  # Ctrl-C may come between two of them, and must end those that run.
+                thread.start()
             while True:
                 found = lines[-1].get()
                 if found is _END:
@@ -63,9 +63,12 @@ class Pipeline:
         finally:
             stop.set()
             for thread in threads:
-                thread.join()
+                if thread.is_alive():  # A thread that starts later finds ``stop`` set, and does nothing.
+                    thread.join()
 
     def _feed(self, out: queue.Queue[Any], stop: threading.Event) -> None:
+        if stop.is_set():
+            return
         try:
             begun = time.perf_counter()
             for item in self._items:

@@ -35,6 +35,24 @@ def test_an_error_comes_after_what_went_before_it_and_ends_all(bad: int) -> None
     assert not pipeline_threads()
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_ctrl_c_while_the_threads_start_ends_them(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, begun = threading.Thread.start, []
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        begun.append(thread)
+        if len(begun) == number + 1:
+            raise KeyboardInterrupt
+
+    worked = []
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(Pipeline(range(10**9), [lambda x: x, worked.append, lambda x: x]))
+    assert not any(thread.is_alive() for thread in begun)
+    assert len(begun) == number + 1
+
+
 def test_an_error_of_the_items() -> None:
     def items():
         yield 1
