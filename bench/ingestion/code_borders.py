@@ -27,8 +27,8 @@ from pychunk.parsing.converters.dispatch import ConversionError
 VOCABULARY = str(Path(pychunk.__file__).parent / "models" / "vocab.txt")
 Span = tuple[int, int]
 ENDINGS = (".py", ".ts", ".js", ".go", ".c", ".cc", ".h", ".java", ".rs", ".rb", ".php", ".cs", ".sh", ".sql")
-#: The longest files, in bytes; longer ones are made by programs.
-LONGEST = 1_000_000
+#: The longest files and the longest mean of lines, in bytes. Longer ones are made by programs.
+LONGEST, LINE = 1_000_000, 100
 #: The nodes between whose parts a cut is between statements.
 BODIES = ("block", "body", "_list", "program", "source_file", "translation_unit", "statement", "clause", "preproc_")
 BODIES += ("namespace", "case", "definition", "declaration", "_item", "specifier", "linkage", "comment", "class")
@@ -42,7 +42,7 @@ def files(folders: list[Path], ending: str, most: int) -> Iterator[tuple[str, by
             if size > most or not file.is_file() or "bad_" in file.name:
                 continue
             data = file.read_bytes() if file.stat().st_size <= LONGEST else b""
-            if data.strip() and hash(data) not in seen:
+            if data.strip() and hash(data) not in seen and len(data) < LINE * data.count(b"\n"):
                 seen.add(hash(data))
                 size += len(data)
                 yield str(file), data
@@ -85,7 +85,8 @@ def first_of(node: Any) -> int:
         node = node.parent
     first, before = node, node.prev_sibling
     while before is not None and before.type in grammars.LEADING:
-        if first.start_point[0] - before.end_point[0] > 1:
+        above = before.prev_sibling
+        if first.start_point[0] - before.end_point[0] > 1 or (above and above.end_point[0] == before.start_point[0]):
             break
         first, before = before, before.prev_sibling
     return int(first.start_byte)
@@ -104,15 +105,28 @@ def of_nodes(source: bytes, ending: str) -> tuple[list[Span], list[Span]]:
         inner = [each for each in node.named_children if any(name in each.type for name in ("block", "body", "_list"))]
         if node.parent is None or (any(name in node.type for name in BODIES) and (inner or "_list" in node.type)):
             waiting += node.named_children
-        elif any(name in node.type for name in BODIES) and node.named_child_count:
+            continue
+        if any(name in node.type for name in BODIES):
             kinds = [each.type for each in node.named_children]
-            if any(kind.endswith(("statement", "declaration", "definition")) for kind in kinds):
+            if any(kind.endswith(("statement", "declaration", "definition", "_case")) for kind in kinds):
                 waiting += node.named_children
-            else:
-                closed.append((node.start_byte, node.end_byte))
-        else:
-            closed.append((node.start_byte, node.end_byte))
+                continue
+        start = node.start_byte
+        for body in bodies(node):  # of functions that are values
+            closed.append((start, body.start_byte))
+            waiting += body.named_children
+            start = body.end_byte
+        closed.append((start, node.end_byte))
     return closed, definitions
+
+
+def bodies(node: Any) -> Iterator[Any]:
+    """Yield the bodies of the functions inside an expression, in order, but not those inside of others."""
+    for child in node.named_children:
+        if child.type in ("block", "statement_block"):
+            yield child
+        else:
+            yield from bodies(child)
 
 
 def inside(at: int, spans: list[Span], starts: list[int]) -> Span | None:

@@ -165,7 +165,7 @@ class Filler {
   }
 
   // Choose among the boundaries after `at`, up to `reach`, that are not inside spans kept together. Return the last
-  // one, or with `by_structure` the strongest one that leaves the group at least half full; 0 if there is none.
+  // one, or with `by_structure` the strongest one that leaves the group full enough; 0 if there is none.
   int64_t best_border(int64_t start, int64_t at, int64_t reach, const Limit& size) const {
     const Borders& borders = *filling_.borders;
     int64_t found = 0;
@@ -173,7 +173,7 @@ class Filler {
       const auto border = static_cast<size_t>(b);
       if (is_closed(borders.cohesion[border])) continue;
       if (!filling_.by_structure) return b;
-      if (found > 0 && (*size.lengths)(start, b) < size.limit - size.limit / 2) break;
+      if (found > 0 && (*size.lengths)(start, b) < size.limit - size.limit / filling_.full * (filling_.full - 1)) break;
       if (found == 0 || strength(border) > strength(static_cast<size_t>(found))) found = b;
     }
     return found;

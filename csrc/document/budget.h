@@ -59,7 +59,8 @@ using IsShort = std::function<bool(int64_t, int64_t)>;
 // The options for filling a run of parts up to a size.
 struct Filling {
   const Borders* borders = nullptr;  // null or unknown: all boundaries are alike
-  bool by_structure = false;   // cut at the strongest boundary in the second half of what fits, instead of the last one
+  bool by_structure = false;   // cut at the strongest boundary that leaves a group full enough, instead of the last one
+  int64_t full = 2;            // with `by_structure`: a group is full enough with this fraction of the size (1 / full)
   bool even = false;           // make as many groups as without it, but the longest as short as possible
   bool sections = true;        // a section begins a run; if false, its boundary is only stronger than any inside it
   int64_t least = 0;           // even groups may be this long: the longest run of spans kept together

@@ -13,6 +13,9 @@ namespace {
 // Cuts by topics avoid chunks shorter than this fraction of the size (1 / kShortPart). The method `topic` has a similar
 // fraction, 64 of 200 tokens.
 constexpr int64_t kShortPart = 3;
+// A part of code has at least this fraction of the size (1 / kCodeFull), if there is such a boundary. With a quarter
+// instead of half, 97 and not 96.5 % of the cuts of Go are between statements, for 2.5 % more chunks.
+constexpr int64_t kCodeFull = 4;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
 
 class Structurer {
@@ -33,6 +36,7 @@ class Structurer {
 
   void run() {
     find_outline(document_, out_.outline, found_);
+    find_ends();
     for (int64_t first = 0, last = 1; first < sentences_; first = last++) {
       while (last < sentences_ && wall(last) == CutReason::kEnd) ++last;
       if (document_.is_removed(first)) {
@@ -65,15 +69,16 @@ class Structurer {
   bool begins_section(int64_t s) const { return found_.begins_section[static_cast<size_t>(s)] != 0; }
 
   // Consecutive sections share a chunk if they fit into it. If the chunk is at least half full, a section begins the
-  // next chunk in two cases: it does not fit, or it is outside the parent of the chunk's first section. If the chunk is
+  // next chunk in two cases: it does not fit, or it is further out than the chunk's first section. If the chunk is
   // less than half full and the section does not fit, both are cut together. The last part of what was cut may share
-  // its chunk with the sections that follow.
+  // its chunk with the sections that follow. In code, a definition that fits into one chunk, with all that is inside,
+  // begins the next chunk if it does not fit into this one.
   void share(int64_t first, int64_t last) {
     int64_t begin = first;
     for (int64_t section = first, end = first + 1; section < last; section = end++) {
       while (end < last && !begins_section(end)) ++end;
       const bool half = begin < section && (*size_.lengths)(begin, section) * 2 >= size_.limit;
-      if (half && (leaves(begin, section) || !size_.allows(begin, end))) {
+      if ((half && (leaves(begin, section) || !size_.allows(begin, end))) || must_begin(begin, section, last)) {
         pack(begin, section, false);
         begin = section;
       }
@@ -84,10 +89,42 @@ class Structurer {
     }
     pack(begin, last, plan_.balance);
   }
-  // Returns whether sentence s begins a section that is outside the parent of the section of sentence `from`.
+  // Returns whether sentence s begins a section that is further out than that of sentence `from`: in a parent before
+  // its parent.
   bool leaves(int64_t from, int64_t s) const {
     const int64_t before = out_.outline.section_at(from);
     return before >= 0 && section(out_.outline.section_at(s)).parent < section(before).parent;
+  }
+  // Returns whether sentence s begins a definition that fits into a chunk, but not with the text from `from` on. If the
+  // definition is too long, that applies to the first one inside, if nothing but signatures precedes it.
+  bool must_begin(int64_t from, int64_t s, int64_t last) const {
+    if (ends_.empty() || from == s) return false;
+    size_t at = static_cast<size_t>(out_.outline.section_at(s));
+    do {
+      const int64_t end = std::min(last, ends_[at]);
+      if (size_.allows(s, end)) return !size_.allows(from, end);
+    } while (++at < ends_.size() && out_.outline.sections[at].first < last &&
+             !begins_section(out_.outline.sections[at].first));
+    return false;
+  }
+  // Finds the sentence after each section and all sections inside it, if the document is code: if all its blocks are
+  // code, and headings and terms, which are the signatures of definitions. Then a definition that fits into a chunk,
+  // but not with the signature above it, is also apart from that.
+  void find_ends() {
+    for (int64_t s = 0; s < sentences_; ++s) {
+      const BlockKind kind = document_.kind_of(s);
+      if (kind != BlockKind::kCode && kind != BlockKind::kHeading && kind != BlockKind::kTerm) return;
+    }
+    const std::vector<Section>& sections = out_.outline.sections;
+    ends_.assign(sections.size(), 0);
+    for (size_t at = sections.size(); at-- > 0;) {
+      if (ends_[at] == 0) ends_[at] = at + 1 < sections.size() ? sections[at + 1].first : sentences_;
+      const int64_t parent = sections[at].parent;
+      if (parent < 0) continue;
+      ends_[static_cast<size_t>(parent)] = std::max(ends_[static_cast<size_t>(parent)], ends_[at]);
+      if (size_.allows(sections[at].first, ends_[at]) && !size_.allows(section(parent).first, ends_[at]))
+        found_.begins_section[static_cast<size_t>(sections[at].first)] = 1;
+    }
   }
   const Section& section(int64_t at) const { return out_.outline.sections[static_cast<size_t>(at)]; }
 
@@ -99,7 +136,7 @@ class Structurer {
       if (end - unit == 1 || size_.allows(unit, end)) continue;
       if (begin < unit) put_together(begin, unit, even);
       for (int64_t s = unit + 1; s < end; ++s)
-        if (found_.coarse[static_cast<size_t>(s)] != 0) borders_.cohesion[static_cast<size_t>(s)] = Cohesion::kOpen;
+        if (found_.coarse[static_cast<size_t>(s)] != 0) open(s);
       open_heads(unit, end);
       fill(unit, end, holds_code(unit, end), true);
       begin = end;
@@ -163,8 +200,14 @@ class Structurer {
       while (end < last && is_glued(end)) ++end;
       const int64_t row = end - 1;
       if (row > begin && document_.kind_of(row) == BlockKind::kTable && !begins_block(row) && !size_.allows(begin, end))
-        borders_.cohesion[static_cast<size_t>(row)] = Cohesion::kOpen;
+        open(row);
     }
+  }
+  // Allows cuts before sentence s of a unit that is too long, also if what is left of it is packed again.
+  void open(int64_t s) {
+    const auto at = static_cast<size_t>(s);
+    borders_.cohesion[at] = Cohesion::kOpen;
+    if (!affinities_.empty()) affinities_[at - 1] = document_.affinities()[at - 1];
   }
   // Returns whether [first, last) has a block of code. Code is cut at the strongest boundaries.
   bool holds_code(int64_t first, int64_t last) const {
@@ -179,6 +222,7 @@ class Structurer {
       if (const int64_t length = (*size_.lengths)(begin, end); length <= size_.limit) least = std::max(least, length);
     }
     Filling filling{.borders = &borders_, .by_structure = by_structure, .even = even, .least = least};
+    if (!ends_.empty()) filling.full = kCodeFull;
     filling.tail = [&](int64_t s) { return document_.tail(s - 1, plan_.unit, plan_.overlap).length; };
     fill_groups(first, last, size_, plan_.overlap, filling, out_.groups);
   }
@@ -190,6 +234,7 @@ class Structurer {
   int64_t sentences_;
   OutlineBorders found_;
   Borders& borders_ = found_.borders;
+  std::vector<int64_t> ends_;  // of the sections of code; empty for other documents
   std::vector<float> affinities_;
 };
 

@@ -220,9 +220,10 @@ class Chunker {
                                                  [&](const Limit& limit) { return limit.allows(g.first, g.last); });
     };
     // Return whether the previous group consists of text that leads to this group, such as a heading, and should not
-    // stay alone. The result is false for a table row that fits: it is not cut in order to stay with its header row.
+    // stay alone. The result is false for a table row that fits: it is not cut in order to stay with its header row. It
+    // is also false for a definition of code that begins a chunk after the signature above it.
     const auto is_led = [&](const Group& g) {
-      return g.first > 0 && heeds_borders() &&
+      return g.first > 0 && heeds_borders() && out_.begins[static_cast<size_t>(g.first)] != CutReason::kHeading &&
              document_.borders().cohesion[static_cast<size_t>(g.first)] == Cohesion::kLead &&
              !(has_rows(document_.kind_of(g.first)) && fits(g));
     };

@@ -4,11 +4,13 @@ import textwrap
 
 import numpy as np
 import pytest
+from code_texts import definitions_of_python
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pychunk
 from pychunk._engine import native as _native
+from pychunk._engine.data.blocks import Blocks
 from pychunk._engine.data.columns import CUT_REASONS
 from pychunk._engine.data.cuts import Cuts
 from pychunk._engine.data.features import Features
@@ -18,6 +20,7 @@ from pychunk._engine.reference import engine, hashing, vectors
 from pychunk._engine.reference.document import token_ids
 from pychunk._engine.reference.text import wordpiece
 from pychunk.encoders import static_encoder
+from pychunk.parsing.converters import code, definitions
 
 WORDS = st.sampled_from(
     [
@@ -124,6 +127,26 @@ def test_every_method_equals_the_reference(texts: list[str], options: dict, budg
     if "size" in options and budget["overlap"] >= options["size"]:
         budget = {**budget, "overlap": 0}
     check_equal(pychunk.Segmenter(**options, **budget), texts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    sources=st.lists(definitions_of_python(), min_size=1, max_size=3),
+    size=st.integers(10, 400),
+    within=st.sampled_from(["size", "topic", "semantic"]),
+    balance=st.booleans(),
+)
+def test_code_equals_the_reference(sources: list[str], size: int, within: str, balance: bool) -> None:
+    pytest.importorskip("tree_sitter", reason="code is parsed by tree-sitter (extra code)")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(definitions, "WHOLE", 20)
+        found = [code.convert(source.encode(), ".py").blocks for source in sources]
+    blocks = Blocks(
+        np.cumsum([0, *(len(each.kind) for each in found)]),
+        *(np.concatenate([getattr(each, name) for each in found]) for name in ("kind", "level", "start", "end")),
+    )
+    options = {"size": size, "unit": "characters", "within": within, "balance": balance, "encoder": "static"}
+    check_equal(pychunk.Segmenter("structure", **options), sources, blocks=blocks)
 
 
 CYRILLIC = st.lists(

@@ -33,6 +33,8 @@ class FillRule:
     #: A function that returns the length of the tail of the sentence before a boundary. The tail is repeated if the
     #: whole sentence does not fit the overlap.
     tail: Callable[[int], int] | None = None
+    #: With ``by_structure``, groups have at least this fraction of the size (1 / full), if there is such a boundary.
+    full: int = 2
 
 
 def fill(first: int, last: int, length: Length, size: int, overlap: int, filling: FillRule) -> list[Group]:
@@ -113,21 +115,21 @@ def _chosen(start: int, first: int, reach: int, end: int, length: Length, size: 
 def _best_border(start: int, first: int, reach: int, length: Length, size: int, filling: FillRule) -> int | None:
     """Return the last open boundary up to ``reach``.
 
-    With ``by_structure``, it is the strongest boundary that leaves the group at least half full.
+    With ``by_structure``, it is the strongest boundary that leaves the group full enough.
     """
     assert filling.borders is not None
     cohesion, breaks = filling.borders
     opened = [b for b in range(first + 1, reach + 1) if not cohesion[b].is_closed]
     if not opened or not filling.by_structure:
         return opened[-1] if opened else None
-    half = [b for b in opened if length(start, b) >= size - size // 2]
+    full = [b for b in opened if length(start, b) >= size - size // filling.full * (filling.full - 1)]
 
     def strength(border: int) -> float:
         """Return the strength of a boundary. The beginning of a section is the strongest inside a document."""
         section = cohesion[border] == Cohesion.SECTION and breaks[border] < Break.DOCUMENT
         return Break.PAGE + 0.5 if section else breaks[border]
 
-    return max(half, key=lambda b: (strength(b), b)) if half else opened[-1]
+    return max(full, key=lambda b: (strength(b), b)) if full else opened[-1]
 
 
 def move_cuts(cohesion: Sequence[Cohesion], sections: str, cuts: dict[int, int]) -> dict[int, int]:

@@ -326,7 +326,8 @@ class Cut:
             lead = made[finer[-1][0]][1] if finer and not made[finer[-1][0]][2] else first
             leading = all(cohesion == Cohesion.LEAD for cohesion in d.borders[0][lead + 1 : first + 1])
             row = whole and d.kind_of(first) in ROWS  # the head of a table alone is no reason to cut a row
-            if d.heeds_borders and lead < first and leading and not row:
+            apart = self.begins.get(first) == CUT_REASONS.index("heading")  # nor is a signature for its definitions
+            if d.heeds_borders and lead < first and leading and not row and not apart:
                 # The text that leads the sentence stays with its first piece, which is shorter by that text's length.
                 led = self._pieces(d.starts[lead], end)
                 if len(led) > 1 and led[1] > begin:

@@ -6,11 +6,11 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
-from ..data.blocks import CODE, ITEM, TABLE, TERM
+from ..data.blocks import CODE, HEADING, ITEM, TABLE, TERM
 from ..data.columns import CUT_REASONS
 from . import budget
 from .cohesion import Cohesion
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .document import Document
 
 SHORT_PART = 3
+CODE_FULL = 4
 REMOVED, PAGE, HEADED = (CUT_REASONS.index(name) for name in ("removed", "page", "heading"))
 
 
@@ -83,6 +84,9 @@ class Structure:
         self.groups: list[budget.Group] = []
         self.outline = outline_of(d)
         self.walls, self.parted, self.glued = self.outline.walls, self.outline.parted, self.outline.glued
+        self.code = all(d.kind_of(s) in (CODE, HEADING, TERM) for s in range(d.n))
+        if self.code:
+            self._part_definitions()
         edges = [0, *sorted(self.walls), d.n]
         for first, last in pairwise(edges):
             if d.removed[first]:
@@ -95,12 +99,16 @@ class Structure:
             self.cohesion[s] = Cohesion.WALL
 
     def _share(self, first: int, last: int) -> None:
-        """Fill chunks with whole sections. If a section is cut, the next sections fill up its last chunk."""
+        """Fill chunks with whole sections. If a section is cut, the next sections fill up its last chunk.
+
+        A definition of code that fits into one chunk, with all that is inside, is never cut.
+        """
         begin = first
         edges = [first, *(s for s in sorted(self.parted) if first < s < last), last]
         for section, end in pairwise(edges):
             half = begin < section and 2 * self.length(begin, section) >= self.size
-            if half and (self._leaves(begin, section) or self.length(begin, end) > self.size):
+            whole = self.code and self._must_begin(begin, section, last)
+            if whole or (half and (self._leaves(begin, section) or self.length(begin, end) > self.size)):
                 self._pack(begin, section, False)
                 begin = section
             if end < last and self.length(begin, end) > self.size:
@@ -109,35 +117,67 @@ class Structure:
         self._pack(begin, last, self.plan.balance)
 
     def _leaves(self, sentence: int, other: int) -> bool:
-        """Return whether sentence ``other`` begins a section outside of the parent of the section of ``sentence``."""
-        before, after = (self.outline.above(self.outline.section_at(s)) for s in (sentence, other))
-        return bool(before) and before[:-1] != after[: len(before) - 1]
+        """Return whether ``other`` begins a section further out than that of ``sentence``: its parent begins before."""
+        before, after = (self.outline.section_at(s) for s in (sentence, other))
+        sections = self.outline.sections
+        return before >= 0 and sections[after].parent < sections[before].parent
+
+    def _end(self, section: int) -> int:
+        """Return the sentence after a section and all sections inside it."""
+        sections = self.outline.sections
+        after = (each.first for each in sections[section + 1 :] if each.level <= sections[section].level)
+        return next(after, self.d.n)
+
+    def _part_definitions(self) -> None:
+        """Part each definition from the signature above it if it fits into a chunk, but not with that signature."""
+        for at, section in enumerate(self.outline.sections):
+            if section.parent < 0:
+                continue
+            above, end = self.outline.sections[section.parent].first, self._end(at)
+            if self.length(section.first, end) <= self.size < self.length(above, end):
+                self.parted.add(section.first)
+
+    def _must_begin(self, begin: int, sentence: int, last: int) -> bool:
+        """Return whether ``sentence`` begins a definition that fits into a chunk, but not after ``begin``.
+
+        If the definition is too long, that applies to the first one inside, if nothing but signatures precedes it.
+        """
+        sections = self.outline.sections
+        for at in range(self.outline.section_at(sentence), len(sections)) if begin < sentence else ():
+            first = sections[at].first
+            if first >= last or (first > sentence and first in self.parted):
+                break
+            end = min(last, self._end(at))
+            if self.length(sentence, end) <= self.size:
+                return self.length(begin, end) > self.size
+        return False
 
     def _pack(self, first: int, last: int, even: bool) -> None:
-        edges = [s for s in self.outline.units if first <= s < last] + [last]
+        edges = [first, *(s for s in range(first + 1, last) if not self.glued[s]), last]
         begin = first
         for unit, end in pairwise(edges):
             if end - unit == 1 or self.length(unit, end) <= self.size:
                 continue
             if begin < unit:
                 self._put_together(begin, unit, even)
-            tied = [glued and not coarse for glued, coarse in zip(self.glued, self.outline.coarse, strict=True)]
-            opened = [unit, *(s for s in range(unit + 1, end) if not tied[s]), end]
+            for s in range(unit + 1, end):  # also for what is left of the unit, which may be packed again
+                self.glued[s] = self.glued[s] and not self.outline.coarse[s]
+            opened = [unit, *(s for s in range(unit + 1, end) if not self.glued[s]), end]
             for a, b in pairwise(opened):  # if a table's head and its first row are too long, the cut is between them
                 inside = (
                     self.d.kind_of(b - 1) == TABLE and b - a > 1 and self.d.block_of[b - 1] == self.d.block_of[b - 2]
                 )
                 if inside and self.length(a, b) > self.size:
-                    tied[b - 1] = False
+                    self.glued[b - 1] = False
             code = any(self.d.kind_of(s) == CODE for s in range(unit, end))
-            self._fill(unit, end, tied, code, True)
+            self._fill(unit, end, code, True)
             begin = end
         if begin < last:
             self._put_together(begin, last, even)
 
     def _put_together(self, first: int, last: int, even: bool) -> None:
         if self.plan.within == "size" or self.length(first, last) <= self.size:
-            self._fill(first, last, self.glued, True, even)
+            self._fill(first, last, True, even)
         elif self.plan.within == "topic":
             self._part_by_topics(first, last, even)
         else:
@@ -160,13 +200,17 @@ class Structure:
             if self.length(begin, end) <= self.size:
                 self.groups.append((begin, end))
             else:
-                self._fill(begin, end, self.glued, True, even)
+                self._fill(begin, end, True, even)
 
-    def _fill(self, first: int, last: int, tied: Sequence[bool], by_structure: bool, even: bool) -> None:
-        opened = [first, *(s for s in range(first + 1, last) if not tied[s]), last]
+    def _fill(self, first: int, last: int, by_structure: bool, even: bool) -> None:
+        opened = [first, *(s for s in range(first + 1, last) if not self.glued[s]), last]
         lengths = [self.length(a, b) for a, b in pairwise(opened)]
         least = max((length for length in lengths if length <= self.size), default=0)
-        filling = budget.FillRule((_cohesion(tied), self.breaks), by_structure, even, least=least, tail=tails(self.d))
+        filling = budget.FillRule(
+            (_cohesion(self.glued), self.breaks), by_structure, even, least=least, tail=tails(self.d)
+        )
+        if self.code:
+            filling = replace(filling, full=CODE_FULL)
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
 
 

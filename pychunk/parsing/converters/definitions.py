@@ -23,6 +23,10 @@ ERRORS, HEADING_BYTES = 0.25, 240
 _DEEPEST = 6
 #: The nodes of functions that are called where they are defined. Other calls may define a function as last argument.
 _CALLED = grammars.FUNCTIONS | {"parenthesized_expression"}
+#: The nodes in which definitions are looked for.
+_BLOCKS = grammars.CLAUSES | grammars.CONDITIONS
+#: A line with a letter, without the white space before it.
+_WORDS = re.compile(rb"(?<![^\r\n])[ \t]*(?P<line>\S[^\r\n]*?[A-Za-z\x80-\xff])")
 #: The names of nodes that are functions.
 _FUNCTION = re.compile("func|method|constructor|operator")
 #: The fields of what stands in the line that opens a body without a name of its own, such as ``#ifdef NAME``.
@@ -50,8 +54,6 @@ def marks(source: bytes, ending: str) -> list[Mark]:
         return []
     root = parser.parse(source).root_node
     walk = _Walk(source)
-    if root.type == "ERROR":
-        return []
     try:
         walk.statements(root.named_children, 1)
     except RecursionError:  # such as a thousand nested ``#if``
@@ -86,7 +88,7 @@ class _Walk:
         for node, after in zip(nodes, [*nodes[1:], None], strict=False):
             kind, start, end = node.type, node.start_byte, node.end_byte
             if lead >= 0 and self.source.count(b"\n", last, start) > 1:
-                self._apart(lead, before)
+                self._apart(lead, last, before, level)
                 lead = -1
             if kind in grammars.LEADING:
                 if lead < 0 and self._begins_line(start):
@@ -109,7 +111,7 @@ class _Walk:
             if (inner := self._definition(node)) is not None:
                 self._define(node, inner, first, level)
                 before = "definition"
-            elif end - start > WHOLE and kind in grammars.CONDITIONS and self._defines(node, 3):
+            elif end - start > WHOLE and kind in grammars.CONDITIONS and self._defines(node, 8):
                 self._head(first, start, self._end_of_line(start, end), level)
                 for clause in node.named_children:
                     self._clause(clause, min(level + 1, _DEEPEST), whole)
@@ -124,13 +126,18 @@ class _Walk:
                 elif now == "lines" or now != (before or "line"):
                     self.marks.append(Mark(first))
                 before = now
-        self._apart(lead, before)
+        self._apart(lead, last, before, level)
         return before
 
-    def _apart(self, lead: int, before: str) -> None:
-        """Mark comments that introduce nothing and follow a definition, so that they are no part of it."""
-        if lead >= 0 and before == "definition" and self.source[:lead].rstrip(b" \t")[-2:] in (b"\n\n", b"\r\n"):
-            self.marks.append(Mark(lead))
+    def _apart(self, lead: int, end: int, before: str, level: int) -> None:
+        """Mark comments that introduce nothing and follow a definition as a section, so that they are no part of it.
+
+        Its heading is the first line with a letter.
+        """
+        if lead >= 0 and before == "definition":
+            words = _WORDS.search(self.source, lead, end)
+            start = words.start("line") if words else lead
+            self._head(lead, start, self._end_of_line(start, end), level)
 
     def _is_macro(self, node: Node, after: Node) -> bool:
         """Return whether a node is an unknown macro, such as ``API``, which the parser takes for a statement."""
@@ -142,17 +149,17 @@ class _Walk:
 
     def _clause(self, node: Node, level: int, whole: bool) -> None:
         if node.type in ("block", "statement_block"):
-            self.statements(node.named_children, level, whole=whole)
+            self.statements(self._inside(node), level, whole=whole)
         elif node.type in grammars.CLAUSES:
             for child in node.named_children:
                 self._clause(child, level, whole)
 
     def _defines(self, node: Node, depth: int) -> bool:
-        """Return whether a statement has a definition in one of its blocks."""
+        """Return whether a statement has a definition in one of its blocks, or in those of statements inside."""
         return any(
             child.type in grammars.DEFINITIONS
             or child.type in grammars.WRAPPERS
-            or (depth > 0 and child.type in grammars.CLAUSES and self._defines(child, depth - 1))
+            or (depth > 0 and child.type in _BLOCKS and self._defines(child, depth - 1))
             for child in node.named_children
         )
 
@@ -206,13 +213,21 @@ class _Walk:
                 end = above.end_byte
         self._head(first, start, end, level)
         if body is not None and node.end_byte - node.start_byte > WHOLE and level < _DEEPEST:
-            inside = body.named_children
+            inside = self._inside(body)
             if inside and inside[0].type == "expression_statement" and inside[0].end_byte - body.start_byte <= WHOLE:
                 text = inside[0].named_child(0)
                 if text is not None and text.type == "string":  # as a term, a docstring is not cut between its lines
                     self.marks.append(Mark(inside[0].start_byte, 0, inside[0].end_byte, TERM))
                     inside = inside[1:]
             self.statements(inside, level + 1, whole=not _FUNCTION.search(inner.type))
+
+    def _inside(self, body: Node) -> list[Node]:
+        """Return the statements of a body, with the comments before it, which Python's grammar puts outside."""
+        inside, above = list(body.named_children), body.prev_sibling
+        while above is not None and above.type in grammars.LEADING and self.source[body.start_byte] != ord("{"):
+            inside.insert(0, above)
+            above = above.prev_sibling
+        return inside
 
     def _head(self, first: int, start: int, end: int, level: int) -> None:
         if first < start:

@@ -49,7 +49,7 @@ DEFINITIONS = _names(
     "create_trigger"
 )
 #: The nodes that hold one definition, with its decorators, its template or a keyword.
-WRAPPERS = frozenset(["decorated_definition", "export_statement", "template_declaration", "statement"])
+WRAPPERS = _names("decorated_definition export_statement ambient_declaration template_declaration statement")
 #: The statements whose value may be a function, and the functions that are values.
 ASSIGNMENTS = frozenset(["lexical_declaration", "variable_declaration", "expression_statement"])
 FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_function", "class", "internal_module"])
@@ -59,7 +59,7 @@ TRANSPARENT = _names(
     "enum_body_declarations class_body_declarations"
 )
 #: The statements in which definitions may be, as in ``if TYPE_CHECKING:``, and the nodes between.
-CONDITIONS = frozenset(["if_statement", "try_statement", "with_statement"])
+CONDITIONS = frozenset(["if_statement", "try_statement", "with_statement", "for_statement", "while_statement"])
 CLAUSES = _names("block statement_block else_clause elif_clause except_clause finally_clause catch_clause")
 #: The nodes that import names.
 IMPORTS = _names(

@@ -1,11 +1,14 @@
 """Definitions become sections, whose headings are their signatures."""
 
+import ast
 import sysconfig
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 from block_parts import between, parts
-from hypothesis import given
+from code_texts import definitions_of_python
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pychunk
@@ -56,7 +59,8 @@ if __name__ == "__main__":
 '''
 EXAMPLES = {
     ".js": "// Runs.\nexport class A {\n  run() {\n    return 1\n  }\n}\n\nconst go = async (x) => {\n  call()\n}\n",
-    ".ts": "/** A. */\nexport interface A {\n  x: number\n}\n\nnamespace N {\n  function f(): void {}\n}\n",
+    ".ts": "/** A. */\nexport interface A {\n  x: number\n}\n\nnamespace N {\n  function f(): void {}\n}\n"
+    "\nexport declare class B {\n  x: number\n}\n",
     ".java": "import java.util.List;\n\n/** A. */\n@Old\npublic class A {\n  /** F. */\n"
     "  @Override\n  int f() {\n    return 1;\n  }\n}\n",
     ".go": 'package a\n\nimport "fmt"\n\n// F runs.\nfunc F() {\n\tfmt.Println()\n}\n\nfunc (t *T) G() {\n}\n',
@@ -116,11 +120,32 @@ def test_comments_between_blank_lines_are_no_part_of_the_definition_before() -> 
     assert parts(found) == [
         ("heading", 1, "def a():"),
         ("code", 0, "return 1"),
-        ("code", 0, "# ===\n# Two.\n# ==="),
+        ("code", 1, "# ==="),
+        ("heading", 1, "# Two."),
+        ("code", 0, "# ==="),
         ("code", 1, "# B."),
         ("heading", 1, "def b():"),
         ("code", 0, "return 2\n    # Never."),
-        ("code", 0, "# End."),
+        ("heading", 1, "# End."),
+    ]
+
+
+def test_definitions_in_loops_and_below_comments_are_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definitions, "WHOLE", 20)
+    source = "class A:\n    # Begins.\n    def a(self): pass\n\nfor x in y:\n    if x:\n        pass\n    else:\n"
+    source += "        # Two.\n        def b(): pass\n"
+    found = convert(source.encode(), ".py")
+    assert parts(found) == [
+        ("heading", 1, "class A:"),
+        ("code", 2, "# Begins."),
+        ("heading", 2, "def a(self):"),
+        ("code", 0, "pass"),
+        ("heading", 1, "for x in y:"),
+        ("heading", 2, "if x:"),
+        ("code", 0, "pass\n    else:"),
+        ("code", 3, "# Two."),
+        ("heading", 3, "def b():"),
+        ("code", 0, "pass"),
     ]
 
 
@@ -160,7 +185,7 @@ def test_chunks_begin_with_comments_and_have_paths(monkeypatch: pytest.MonkeyPat
     ("ending", "expected"),
     [
         (".js", ["export class A", "run()", "const go = async (x) =>"]),
-        (".ts", ["export interface A", "namespace N", "function f(): void"]),
+        (".ts", ["export interface A", "namespace N", "function f(): void", "export declare class B"]),
         (".java", ["public class A", "int f()"]),
         (".go", ["func F()", "func (t *T) G()"]),
         (".rs", ["struct A", "impl A", "fn f(&self)"]),
@@ -197,6 +222,17 @@ def test_files_with_many_errors_are_one_block() -> None:
     assert parts(convert(b"<<<< ]] def ((\n" * 9, ".py")) == [("code", 0, ("<<<< ]] def ((\n" * 9).strip())]
 
 
+def test_an_error_at_the_root_leaves_the_definitions_before_it() -> None:
+    good = "".join(f"int f{i}(int a)\n{{\n  return a;\n}}\n\n" for i in range(3))
+    source = (
+        good + '#ifndef A\n#if B\nextern "C" {\n*/\nINLINE U32 g(U32 a)\n{\n    if (a)\n        return 1;\n    else\n'
+    )
+    parser = grammars.parser_of(".c")
+    assert parser is not None
+    assert parser.parse(source.encode()).root_node.type == "ERROR"
+    assert [text for _, text in headings(convert(source.encode(), ".c"))][:3] == [f"int f{i}(int a)" for i in range(3)]
+
+
 def test_long_files_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(definitions, "MAX_BYTES", 3)
     assert not definitions.marks(b"def f(): pass", ".py")
@@ -209,6 +245,25 @@ def test_deep_code_is_no_error_of_recursion() -> None:
     check(found)
     assert max(level for level, _ in headings(found)) == 6
     check(convert(b"#ifdef A\n" * 3000 + b"int f() { }\n" + b"#endif\n" * 3000, ".c"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(source=definitions_of_python(), size=st.integers(40, 700))
+def test_every_definition_that_fits_is_whole(source: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(definitions, "WHOLE", 20)
+        found = convert(source.encode(), ".py")
+    segmenter = pychunk.Segmenter("structure", size=size, unit="characters", min_tokens=0)
+    cuts = [chunk.start for chunk in segmenter([found.text], columns={"blocks": found.blocks})]
+    lines = source.splitlines(keepends=True)
+    offsets = [0, *accumulate(map(len, lines))]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            first = node.lineno - 1
+            while first > 0 and lines[first - 1].lstrip().startswith("#"):  # a comment above is part of it
+                first -= 1
+            start, end = offsets[first] + node.col_offset, offsets[node.end_lineno or 0] - 1
+            assert end - start > size or not [cut for cut in cuts if start < cut < end]
 
 
 @pytest.mark.slow
