@@ -14,7 +14,8 @@ namespace {
 // fraction, 64 of 200 tokens.
 constexpr int64_t kShortPart = 3;
 // A part of code has at least this fraction of the size (1 / kCodeFull), if there is such a boundary. With a quarter
-// instead of half, 97 and not 96.5 % of the cuts of Go are between statements, for 2.5 % more chunks.
+// instead of half, 97.5 and not 96.8 % of the cuts of C are between statements, and 98.1 and not 97.8 % of those of Go,
+// for 2.5 to 4 % more chunks.
 constexpr int64_t kCodeFull = 4;
 constexpr int64_t kNoLimit = int64_t{1} << 60;  // longer than any text
 

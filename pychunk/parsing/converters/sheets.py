@@ -32,6 +32,9 @@ _BARE = re.compile(
     rb"""<c\b(?![^>]*\st=["']str["'])[^>]*>\s*<f\b[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"""
 )
 
+#: The white space between cells, rows and tables of OpenDocument.
+_INDENT = re.compile(rb">\s+(?=</?table:)")
+
 
 def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     """Return a document with a page for each sheet, whose text is plain text.
@@ -51,7 +54,7 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     import python_calamine
 
     with _quiet():
-        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(_without_indents(data)))
     kinds = [(each.name, str(each.typ).rpartition(".")[2]) for each in book.sheets_metadata]
     if len(kinds) > MAX_SHEETS:
         raise ConversionError(f"it has {len(kinds):,} sheets; at most {MAX_SHEETS:,} are read: divide the workbook")
@@ -79,6 +82,21 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
     starts = found.blocks.start[found.blocks.kind == TABLE].tolist()
     found.facts["rows"] = [{"start": start, "row": first} for start, first in zip(starts, firsts, strict=True)]
     return found
+
+
+def _without_indents(data: bytes) -> bytes:
+    """Return a workbook of OpenDocument without white space between cells, which calamine refuses, and others as is."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return data
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if "content.xml" not in archive.namelist() or not _INDENT.search(archive.read("content.xml")):
+            return data
+        members = {name: archive.read(name) for name in archive.namelist() if name.endswith((".xml", "mimetype"))}
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, _INDENT.sub(b">", content) if name == "content.xml" else content)
+    return written.getvalue()
 
 
 @contextlib.contextmanager

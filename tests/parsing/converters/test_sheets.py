@@ -28,6 +28,22 @@ def test_sheets_are_pages_and_empty_rows_separate_tables() -> None:
     assert rows == [("Name", 1), ("x\ny\f\fTwo\n\na b", 6), ("a b", 9)]
 
 
+def test_white_space_between_the_cells_of_open_document_is_nothing() -> None:
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    space = 'xmlns:{0}="urn:oasis:names:tc:opendocument:xmlns:{0}:1.0"'
+    spaces = " ".join(space.format(name) for name in ("office", "table", "text", "manifest"))
+    cell = '<table:table-cell office:value-type="string">\n<text:p>{}</text:p>\n</table:table-cell>'
+    cells = "\n  ".join([cell.format("a <text:span>b</text:span> c"), cell.format("d")])
+    sheet = f'<table:table table:name="A">\n <table:table-row>\n  {cells}\n </table:table-row>\n</table:table>'
+    content = f"<office:document-content {spaces}><office:body><office:spreadsheet>\n{sheet}\n</office:spreadsheet>"
+    content += "</office:body></office:document-content>"
+    entry = f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
+    manifest = f"<manifest:manifest {spaces}>{entry}</manifest:manifest>"
+    for text in (content, content.replace("\n", "")):
+        data = zipped({"mimetype": kind, "content.xml": text, "META-INF/manifest.xml": manifest})
+        assert sheets.read(data, "", {}).text == "A\n\na b c | d"
+
+
 def test_formulas_are_values_and_their_sheets_are_not_computed() -> None:
     cell = '<row r="1"><c r="A1"><f>1+1</f><v>2</v></c><c r="B1" t="str"><f>WEBSERVICE("http://x")</f><v>kept</v></c></row>'
     assert sheets.read(xlsx(A=cell), "", {}).text == "A\n\n2 | kept"
