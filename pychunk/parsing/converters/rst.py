@@ -137,12 +137,21 @@ class _Lines:
         return at
 
     def _table(self, at: int) -> int:
-        """Return the line after a table: that after its last border, or the blank line after a grid."""
-        simple = self.lines[at].strip().startswith("=")
-        end, borders = at, 0
-        while end < len(self.lines) and (self.depths[end] >= 0 or (simple and borders < 2)):
-            borders += bool(_TABLE.fullmatch(self.lines[end].strip()))
+        """Return the line after a table.
+
+        A grid ends at a blank line. A simple table, whose rows may be apart, ends with the second border after its
+        first, or with one before a blank line.
+        """
+        end = at
+        while end < len(self.lines) and self.depths[end] >= 0:
             end += 1
+        if self.lines[at].strip().startswith("="):
+            borders = 0
+            for line in range(at + 1, len(self.lines)):
+                if _TABLE.fullmatch(self.lines[line].strip()):
+                    borders += 1
+                    if borders == 2 or line + 1 == len(self.lines) or self.depths[line + 1] < 0:
+                        return line + 1
         return end
 
     def _announces(self, end: int) -> bool:

@@ -20,6 +20,8 @@ _KINDS = {
     "term": ["term"],
 }
 _OF = {name: kind for kind, names in _KINDS.items() for name in names}
+#: The names of attributes whose values a reader sees, as in OPML, drawings and forms.
+_SHOWN = frozenset(["alt", "caption", "description", "label", "summary", "text", "title"])
 #: The elements that hold facts about the element around them, whose titles are that element's.
 _ABOUT = frozenset(
     ["info", "bookinfo", "articleinfo", "chapterinfo", "sectioninfo", "titlepage", "header", "metadata", "prolog"]
@@ -29,7 +31,8 @@ _ABOUT = frozenset(
 def convert(data: bytes) -> Paged:
     r"""Convert XML to a document in which each element that has text of its own is a block.
 
-    Elements inside such text, such as emphasis, belong to it. The level of a heading counts the elements around it.
+    Elements inside such text, such as emphasis, belong to it. The level of a heading counts the elements around it. The
+    attributes that a reader sees, such as ``title`` and ``alt``, come before the text of their element.
 
     Raises:
         ConversionError: The bytes are not well-formed XML, or are above the limits.
@@ -92,6 +95,19 @@ class _Reader:
         self.names.append(name.rpartition(":")[2].lower())
         self._break()
         self.mixed.append(bool(self.mixed) and self.mixed[-1])
+        for key, value in attributes.items():
+            if value.strip() and key.rpartition(":")[2].lower() in _SHOWN:
+                self._show(value)
+
+    def _show(self, value: str) -> None:
+        """Add the value of an attribute to the text around its element, or as a block of its own."""
+        self.left -= len(value)
+        if self.mixed[-1]:
+            self.text.append(f" {value} ")
+        else:
+            self._begin()
+            self.text.append(value)
+            self.flush()
 
     def end(self, name: str) -> None:
         self._break()

@@ -126,3 +126,13 @@ def test_the_body_of_a_directive_is_no_code_unless_it_holds_code() -> None:
         ("paragraph", "So::"),
         ("code", "x"),
     ]
+
+
+@pytest.mark.parametrize("head", ["", "A    B\n===  ===\n"])
+def test_the_rows_of_a_simple_table_may_be_apart(head: str) -> None:
+    table = f"===  ===\n{head}1    2\n\n3    4\n===  ==="
+    assert parts(convert(f"Cats.\n\n{table}\n\nPurr.\n".encode())) == [
+        ("paragraph", 0, "Cats."),
+        ("table", 0, table),
+        ("paragraph", 0, "Purr."),
+    ]

@@ -77,3 +77,9 @@ def test_lines_and_paragraphs_in_text_are_apart() -> None:
     assert convert(b"<a><p>first<lb/>second<br/>third</p></a>").text == "first second third"
     assert convert(b"<ul><li>text<p>one</p><p>two</p></li></ul>").text == "text one two"
     assert convert(b"<a><p>H<sub>2</sub>O</p></a>").text == "H2O"
+
+
+def test_attributes_that_a_reader_sees_are_text() -> None:
+    source = '<opml><head><title>Feeds</title></head><body><outline text="News" id="a"><outline text="B &amp; C" '
+    source += 'xmlUrl="http://b"/></outline><p>See <img alt="a cat"/>now.</p></body></opml>'
+    assert convert(source.encode()).text == "Feeds\n\nNews\n\nB & C\n\nSee a cat now."
