@@ -431,13 +431,20 @@ def mail(data: bytes) -> Raw:
 
 
 def subtitles(data: bytes) -> Raw:
-    """Read the lines after those with the times of cues, up to a blank line."""
-    raw, inside = Raw(), False
-    for line in decoded(data).splitlines():
+    """Read the lines after those with the times of cues, up to a blank line.
+
+    If words have times, a line may repeat the one before it, and counts once.
+    """
+    raw, inside, before = Raw(), False, ""
+    text = decoded(data)
+    rolls = re.search(r"<\d\d:[\d:]+[.,]\d{3}>", text)
+    for line in text.splitlines():
+        whole = letters(unescape(re.sub(r"<[^<>]*>", "", line)))
         if "-->" in line or not line.strip():
             inside = "-->" in line
-        elif inside:
+        elif inside and not (rolls and whole == before):
             raw.pieces += filter(None, map(letters, map(unescape, re.split(r"<[^<>]*>|\{[^{}]*\}", line))))
+            before = whole
     return raw
 
 

@@ -24,6 +24,8 @@ _FORMATS = {
     "xl/workbook.bin": "sheets",
 }
 _NUMBER = re.compile(r"\d+(?=\.xml$)")
+#: The marks before the parts of fractions, powers, indexes and roots in equations.
+_MARKS = {"num": "", "den": "/", "sub": "_", "sup": "^", "rad": "√"}
 _SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -87,11 +89,18 @@ def _facts(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def formula(element: Any) -> Iterator[str]:
-    """Yield the texts in an equation or a paragraph of Office, without deleted ones, and spaces at ends of lines."""
+    """Yield the texts in an equation or a paragraph of Office, without deleted ones, and spaces at ends of lines.
+
+    Marks stand for what only the layout says, as in ``(a+b)/2``, ``c^2`` and ``√x``.
+    """
     for each in element:
         name = str(each.tag).rpartition("}")[2]
         if name == "t":
             yield each.text or ""
+        elif name in _MARKS:
+            text = "".join(formula(each)).strip()
+            if text:
+                yield _MARKS[name] + (text if text.isalnum() or name == "rad" else f"({text})")
         elif name not in ("del", "moveFrom"):
             yield from formula(each)
             if name in ("oMath", "br") or str(element.tag).endswith(("}eqArr", "}mr")):

@@ -97,6 +97,12 @@ def drawing(*texts: str) -> str:
         ('<w:r><w:sym w:font="MS Gothic" w:char="2610"/></w:r>', "Figure ☐"),
         (equation("E=m", "c", "2") + run(" holds"), "Figure E=mc2 holds"),
         (f"<m:oMathPara {MATH}>{equation('a=1')}{equation('b=2')}</m:oMathPara>", "Figure a=1 b=2"),
+        (
+            f"<m:oMath {MATH}><m:f><m:num><m:r><m:t>a+1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+            "<m:rad><m:e><m:sSub><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sub><m:r><m:t>i</m:t></m:r></m:sub></m:sSub></m:e>"
+            "</m:rad></m:oMath>",
+            "Figure (a+1)/2√x_i",
+        ),
         (f"<m:oMath {MATH}><w:del><m:r><m:t>old</m:t></m:r></w:del><m:r><m:t>new</m:t></m:r></m:oMath>", "Figure new"),
         (
             f"<w:sdt {CHECK}><w:sdtPr><w14:checkbox/></w:sdtPr><w:sdtContent>{run('☒')}</w:sdtContent></w:sdt>",
@@ -104,7 +110,19 @@ def drawing(*texts: str) -> str:
         ),
         (f"<w:del><w:r><w:delText>x</w:delText></w:r></w:del>{equation('y')}", "Figure y"),
     ],
-    ids=["field", "direction", "break", "ruby", "sign", "equation", "equations", "deleted", "checkbox", "change"],
+    ids=[
+        "field",
+        "direction",
+        "break",
+        "ruby",
+        "sign",
+        "equation",
+        "equations",
+        "fraction",
+        "deleted",
+        "checkbox",
+        "change",
+    ],
 )
 def test_no_element_inside_a_sentence_loses_its_text(inside: str, text: str) -> None:
     assert office.convert(docx(paragraph("Figure ", inside=inside))).text.rstrip() == text

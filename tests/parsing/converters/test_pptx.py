@@ -196,11 +196,11 @@ def test_shapes_in_alternatives_are_read_once_and_equations_stay_in_their_place(
     made.save(held)
     found = office.convert(held.getvalue())
     assert found.text.split("\n\n") == [
-        "Boxed title E=mc2 holds",
-        "Boxed: E=mc2 holds",
+        "Boxed title E=mc^2 holds",
+        "Boxed: E=mc^2 holds",
         "In a group",
-        "E=mc2 holds",
-        "Say that E=mc2 holds",
+        "E=mc^2 holds",
+        "Say that E=mc^2 holds",
     ]
     assert [BLOCK_KINDS[kind] for kind in found.blocks.kind][:2] == ["heading", "paragraph"]
 

@@ -24,7 +24,42 @@ def test_webvtt_has_hours_only_if_needed_and_notes_and_styles() -> None:
     vtt = "WEBVTT\n\nNOTE no words\n\nSTYLE\n::cue {}\n\nintro\n"
     vtt += "00:01.500 --> 00:02.000 align:start\n<v Anna>Hello <00:01.800>you.\n"
     found = convert(vtt.encode())
-    assert (found.text, found.facts["cues"]) == ("Hello you.", [{"start": 0, "seconds": 1.5}])
+    assert (found.text, found.facts["cues"]) == ("Anna: Hello you.", [{"start": 0, "seconds": 1.5}])
+
+
+def test_a_paragraph_begins_with_another_speaker() -> None:
+    cues = [
+        "<v Anna Lee>Good",
+        "<v Anna Lee>evening.</v>",
+        "<v.loud Bob>Hi. <v Anna Lee>Fine, R&amp;D?",
+        "So <i>it</i> is.",
+    ]
+    vtt = "WEBVTT\n" + "".join(f"\n00:0{at}.000 --> 00:0{at + 1}.000\n{cue}\n" for at, cue in enumerate(cues))
+    found = convert(vtt.encode())
+    assert found.text == "Anna Lee: Good evening.\n\nBob: Hi.\n\nAnna Lee: Fine, R&D? So it is."
+    assert [(found.text[cue["start"] :][:4], cue["seconds"]) for cue in found.facts["cues"]] == [
+        ("Anna", 0.0),
+        ("even", 1.0),
+        ("Bob:", 2.0),
+        ("Anna", 2.0),
+        ("So i", 3.0),
+    ]
+
+
+def test_captions_that_roll_are_read_once() -> None:
+    cues = [
+        " \nhello<00:00:00.500><c> world</c>",
+        "hello world\n ",
+        "hello world\nthis<00:00:02.500><c> is</c>",
+        "this is",
+    ]
+    vtt = "WEBVTT\n" + "".join(f"\n00:0{at}.000 --> 00:0{at + 1}.000\n{cue}\n" for at, cue in enumerate(cues))
+    found = convert(vtt.encode())
+    assert (found.text, found.facts["cues"]) == (
+        "hello world this is",
+        [{"start": 0, "seconds": 0.0}, {"start": 12, "seconds": 2.0}],
+    )
+    assert convert(b"WEBVTT\n\n00:01.000 --> 00:02.000\nNo.\n\n00:02.000 --> 00:03.000\nNo.\n").text == "No. No."
 
 
 def test_cues_without_a_blank_line_between_them_are_apart() -> None:
