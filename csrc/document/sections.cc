@@ -145,6 +145,15 @@ void find_sections(Document& document, std::vector<Section>& out) {
   }
 }
 
+bool is_code(const Document& document) {
+  for (int64_t s = 0; s < document.sentences(); ++s) {
+    const BlockKind kind = document.kind_of(s);
+    if (kind != BlockKind::kCode && kind != BlockKind::kHeading && kind != BlockKind::kTerm) return false;
+    if (document.blocks().has_markup(document.block_of()[static_cast<size_t>(s)])) return false;
+  }
+  return true;
+}
+
 Headings headings(const Inputs& inputs) {
   const std::vector<int64_t> borders = plan_blocks(inputs.texts);
   struct Part {

@@ -50,6 +50,10 @@ void find_outline(Document& document, Outline& outline, OutlineBorders& borders)
 // Removed headings make no section, except the document's title if it precedes all text that is kept.
 void find_sections(Document& document, std::vector<Section>& out);
 
+// Return whether a document is source code: whether all its blocks are code, and headings and terms, which are the
+// signatures of definitions, and none is Markdown.
+bool is_code(const Document& document);
+
 // The sections of k documents, and for each of their n sentences whether it is kept together with the one before.
 struct Headings {
   std::vector<int64_t> first, offsets;  // first sentence of each section, counted in its document; int64[k + 1]

@@ -108,14 +108,10 @@ class Structurer {
              !begins_section(out_.outline.sections[at].first));
     return false;
   }
-  // Finds the sentence after each section and all sections inside it, if the document is code: if all its blocks are
-  // code, and headings and terms, which are the signatures of definitions. Then a definition that fits into a chunk,
-  // but not with the signature above it, is also apart from that.
+  // Finds the sentence after each section and all sections inside it, if the document is code. Then a definition that
+  // fits into a chunk, but not with the signature above it, is also apart from that.
   void find_ends() {
-    for (int64_t s = 0; s < sentences_; ++s) {
-      const BlockKind kind = document_.kind_of(s);
-      if (kind != BlockKind::kCode && kind != BlockKind::kHeading && kind != BlockKind::kTerm) return;
-    }
+    if (!is_code(document_)) return;
     const std::vector<Section>& sections = out_.outline.sections;
     ends_.assign(sections.size(), 0);
     for (size_t at = sections.size(); at-- > 0;) {

@@ -24,6 +24,7 @@ class OutlineWriter {
       : document_(document),
         outline_(outline),
         rows_(rows),
+        is_code_(is_code(document)),
         chunks_(out.chunks.data() + (out.chunks.size() - rows.size())),
         texts_(out.outline) {}
 
@@ -109,8 +110,8 @@ class OutlineWriter {
     texts_.section_offsets.push_back(static_cast<int64_t>(texts_.sections.size()));
   }
 
-  // Write the header of a chunk. It is the header rows for a chunk that begins in a table after its first row, and the
-  // fence for a chunk that begins in code after its fence.
+  // Write the header of a chunk. It is the header rows for a chunk that begins in a table after its first row, the
+  // fence for a chunk that begins in code after its fence, and the signature for one that begins in a definition.
   void write_header(int64_t s) {
     const std::span<const int32_t> block = document_.block_of();
     const BlockKind kind = document_.kind_of(s);
@@ -121,16 +122,24 @@ class OutlineWriter {
       if (first < s && heads > 0) {
         const int64_t last = std::min(first + heads, s) - 1;
         const Trimmed rows = trim(document_.text(), document_.begin(first), document_.end(last));
-        const std::string_view text = slice(document_.text(), rows.begin, rows.end);
-        texts_.headers.insert(texts_.headers.end(), text.begin(), text.end());
+        append_header(rows.begin, rows.end);
+      } else if (const int64_t at = is_code_ ? outline_.section_at(s) : -1; at >= 0) {
+        const Trimmed line = trim(document_.text(), section(at).heading_begin, section(at).heading_end);
+        if (document_.begin(s) >= line.end) append_header(line.begin, line.end);
       }
     }
     texts_.header_offsets.push_back(static_cast<int64_t>(texts_.headers.size()));
   }
 
+  void append_header(int64_t begin, int64_t end) {
+    const std::string_view text = slice(document_.text(), begin, end);
+    texts_.headers.insert(texts_.headers.end(), text.begin(), text.end());
+  }
+
   const Document& document_;
   const Outline& outline_;
   const std::vector<OwnSentences>& rows_;
+  const bool is_code_;
   Chunk* chunks_;
   OutlineTexts& texts_;
 };

@@ -82,17 +82,19 @@ def frame(chunk: Any, text: str, *, path: bool = True, header: bool = True, fenc
         chunk: The chunk at the beginning of the text.
         text: The text.
         path: Whether to write the headings above the chunk.
-        header: Whether to write the header of the table that the chunk continues.
+        header: Whether to write the header of the table, or the signature of the code, that the chunk continues.
         fences: Whether to open and close blocks of code.
     """
-    above = list((chunk.sections or [chunk.path or []])[0]) if path else []
-    opening = ""
+    own = list((chunk.sections or [chunk.path or []])[0])
+    above = own[:] if path else []
+    opening, is_signature = "", False
     if chunk.header and _FENCE.match(chunk.header):
         opening = f"{chunk.header}\n" if fences else ""
     elif chunk.header and header:
-        opening = f"{chunk.header}\n{_delimiter(chunk.header)}"
+        is_signature = bool(own) and own[-1] == " ".join(chunk.header.split())
+        opening = f"{chunk.header}\n{'' if is_signature else _delimiter(chunk.header)}"
     mark = _open_fence(opening + text) if fences else ""
-    if above and _begins_with(opening + text, above[-1]):
+    if above and (is_signature or _begins_with(opening + text, above[-1])):
         above.pop()
     return (f"{BETWEEN.join(above)}\n\n" if above else "") + opening, f"\n{mark}" if mark else ""
 

@@ -130,7 +130,7 @@ class ChunkFields:
     header: str | None = field(
         default=None,
         metadata=_about(
-            "the header rows of the table, or the opening fence of the code, that it continues",
+            "the header rows of the table, or the opening fence or signature of the code, that it continues",
             when=_HEADINGS,
             in_hits=True,
         ),

@@ -84,7 +84,7 @@ class Structure:
         self.groups: list[budget.Group] = []
         self.outline = outline_of(d)
         self.walls, self.parted, self.glued = self.outline.walls, self.outline.parted, self.outline.glued
-        self.code = all(d.kind_of(s) in (CODE, HEADING, TERM) for s in range(d.n))
+        self.code = is_code(d)
         if self.code:
             self._part_definitions()
         edges = [0, *sorted(self.walls), d.n]
@@ -214,6 +214,11 @@ class Structure:
         self.groups += budget.fill(first, last, self.length, self.size, self.plan.overlap, filling)
 
 
+def is_code(d: Document) -> bool:
+    """Return whether a document is source code: whether all its blocks are code, headings and terms, without markup."""
+    return all(d.kind_of(s) in (CODE, HEADING, TERM) and not d.has_markup(s) for s in range(d.n))
+
+
 def outline_of(d: Document) -> Outline:
     """Return the structure of a document, whichever method cuts it."""
     cohesion, _ = d.text_borders
@@ -340,7 +345,7 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
         parent = holder.get(above[-1], -1) if above else -1
         row |= {"parent": parent, "depth": rows[parent]["depth"] + 1 if parent >= 0 else 0, "path": path}
         touched = range(outline.section_at(first), outline.section_at(last - 1) + 1)
-        row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, first), "sections": list(touched)}
+        row |= {"subtree": 1, "part": 1, "parts": 1, "header": _header(d, outline, first), "sections": list(touched)}
     for row in reversed(rows):
         if row["parent"] >= 0:
             rows[row["parent"]]["subtree"] += row["subtree"]
@@ -359,8 +364,8 @@ def outline_rows(d: Document, outline: Outline, rows: list[dict[str, Any]], own:
         begin = r
 
 
-def _header(d: Document, s: int) -> str:
-    """Return the head rows of the table, or the opening fence of the code, that a chunk continues; "" for neither.
+def _header(d: Document, outline: Outline, s: int) -> str:
+    """Return the head rows of the table, the opening fence or the signature of the code that a chunk continues, or "".
 
     ``s`` is the first sentence of the chunk.
     """
@@ -373,4 +378,11 @@ def _header(d: Document, s: int) -> str:
     else:
         heads = 2 if len(rows) > 2 and is_delimiter(rows[2]) and not is_delimiter(rows[1]) else 1
     last = min(first + heads, s)
-    return d.text[d.starts[first] : d.ends[last - 1]].strip() if first < last else ""
+    if first < last:
+        return d.text[d.starts[first] : d.ends[last - 1]].strip()
+    section = outline.section_at(s) if is_code(d) else -1
+    if section < 0:
+        return ""
+    heading = next(each for each in range(outline.sections[section].first, d.n) if d.kind_of(each) == HEADING)
+    block = d.blocks[d.block_of[heading]]
+    return d.text[block.start : block.end].strip() if heading < s else ""

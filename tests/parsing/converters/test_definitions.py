@@ -247,6 +247,20 @@ def test_deep_code_is_no_error_of_recursion() -> None:
     check(convert(b"#ifdef A\n" * 3000 + b"int f() { }\n" + b"#endif\n" * 3000, ".c"))
 
 
+def test_a_chunk_that_continues_a_definition_has_its_signature_as_header() -> None:
+    signature = "def first(\n    one: int | None,\n):"
+    statements = "".join(f"    value = {number}\n" for number in range(60))
+    source = f"class A:\n  x = 1\n\n\n{signature}\n{statements}\n\ndef second():\n{statements}"
+    found = convert(source.encode(), ".py")
+    segmenter = pychunk.Segmenter("structure", size=300, unit="characters", min_tokens=0)
+    chunks = segmenter([found.text], columns={"blocks": found.blocks})
+    headers = [chunk.header for chunk in chunks]
+    assert headers == [None, None, *[signature] * 3, None, *["def second():"] * 3]
+    assert chunks[2].path == ["def first( one: int | None, ):"]
+    assert chunks[2].render() == f"{signature}\n{chunks[2].text}"
+    assert chunks[2].render(header=False) == f"def first( one: int | None, ):\n\n{chunks[2].text}"
+
+
 @settings(max_examples=100, deadline=None)
 @given(source=definitions_of_python(), size=st.integers(40, 700))
 def test_every_definition_that_fits_is_whole(source: str, size: int) -> None:
