@@ -38,10 +38,10 @@ def chunks_of(
 
 def written_wide(patch: pytest.MonkeyPatch) -> None:
     """Write indexes from here on as before version 6: whole numbers, places of terms and postings as int64."""
+    narrow_strings = arrow.strings
 
-    def strings(text: Any, offsets: Any) -> Any:
-        buffers = [None, pa.py_buffer(np.asarray(offsets, np.int64)), pa.py_buffer(text)]
-        return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    def strings(text: Any, offsets: Any, missing: Any = None) -> Any:
+        return narrow_strings(text, np.asarray(offsets, np.int64), missing)
 
     patch.setattr(int32_columns, "fitting", lambda *_: ())
     patch.setattr(arrow, "strings", strings)
