@@ -91,7 +91,7 @@ def _facts(archive: zipfile.ZipFile) -> dict[str, str]:
 def formula(element: Any) -> Iterator[str]:
     """Yield the texts in an equation or a paragraph of Office, without deleted ones, and spaces at ends of lines.
 
-    Marks stand for what only the layout says, as in ``(a+b)/2``, ``c^2`` and ``√x``.
+    Marks stand for what only the layout says, as in ``(a+b)/2``, ``c^2``, ``√x`` and ``∑_i``.
     """
     for each in element:
         name = str(each.tag).rpartition("}")[2]
@@ -101,7 +101,18 @@ def formula(element: Any) -> Iterator[str]:
             text = "".join(formula(each)).strip()
             if text:
                 yield _MARKS[name] + (text if text.isalnum() or name == "rad" else f"({text})")
+        elif name == "d":  # brackets, whose signs are attributes
+            inside = ["".join(formula(part)) for part in each if str(part.tag).endswith("}e")]
+            yield _sign(each, "begChr", "(") + _sign(each, "sepChr", "|").join(inside) + _sign(each, "endChr", ")")
         elif name not in ("del", "moveFrom"):
+            if name == "nary":
+                yield _sign(each, "chr", "∫")
             yield from formula(each)
             if name in ("oMath", "br") or str(element.tag).endswith(("}eqArr", "}mr")):
                 yield " "
+
+
+def _sign(element: Any, name: str, default: str) -> str:
+    """Return the sign that the properties of a part of an equation name."""
+    found = next((each for each in element.iterfind("{*}*/{*}" + name)), None)
+    return default if found is None else next((v for key, v in found.items() if key.endswith("val")), "")

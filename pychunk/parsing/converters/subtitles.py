@@ -34,7 +34,8 @@ def convert(data: bytes) -> Paged:
     A space separates the cues of a paragraph, so that sentences may continue from one cue to the next. A new paragraph
     begins after a silence of 3 seconds, and with another speaker, whose name precedes the words. The fact ``cues``
     lists the first character of each cue in the text and the seconds at which it is shown. A cue whose times cannot be
-    read follows the cue before it at once. Notes, styles and marks of style are left out.
+    read follows the cue before it at once. Notes, styles and marks of style are left out. In captions whose words have
+    times, each cue repeats a line, so that a line that equals the one before it is read once.
 
     Raises:
         ConversionError: The bytes are not text, or have no cue.

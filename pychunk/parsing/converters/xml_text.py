@@ -101,7 +101,7 @@ class _Reader:
 
     def _show(self, value: str) -> None:
         """Add the value of an attribute to the text around its element, or as a block of its own."""
-        self.left -= len(value)
+        self._count(value)
         if self.mixed[-1]:
             self.text.append(f" {value} ")
         else:
@@ -119,10 +119,13 @@ class _Reader:
         if self.text and self.names[-1] in _BREAKS:
             self.text.append("\n")
 
-    def characters(self, text: str) -> None:
+    def _count(self, text: str) -> None:
         self.left -= len(text)
         if self.left < 0:
             raise ConversionError("its entities make a text that is much longer than the file: remove them")
+
+    def characters(self, text: str) -> None:
+        self._count(text)
         if text.strip() and not self.mixed[-1]:
             # An element at the beginning of this one belongs to its text, unless others were between.
             if self.text and len(self.names) < self.at - 1:

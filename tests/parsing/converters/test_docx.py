@@ -84,6 +84,11 @@ def drawing(*texts: str) -> str:
     return f"<w:drawing {SHAPE}><a:graphic xmlns:a='a'>{''.join(boxes)}</a:graphic></w:drawing>"
 
 
+SUM = """<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub><m:r><m:t>i</m:t></m:r></m:sub><m:sup/><m:e>
+<m:sSup><m:e><m:d><m:e><m:r><m:t>a+i</m:t></m:r></m:e></m:d></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>
+</m:e></m:nary><m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr><m:e><m:r><m:t>x</m:t></m:r></m:e></m:d>"""
+
+
 @pytest.mark.parametrize(
     ("inside", "text"),
     [
@@ -103,6 +108,7 @@ def drawing(*texts: str) -> str:
             "</m:rad></m:oMath>",
             "Figure (a+1)/2√x_i",
         ),
+        (f"<m:oMath {MATH}>{SUM}</m:oMath>", "Figure ∑_i(a+i)^2[x]"),
         (f"<m:oMath {MATH}><w:del><m:r><m:t>old</m:t></m:r></w:del><m:r><m:t>new</m:t></m:r></m:oMath>", "Figure new"),
         (
             f"<w:sdt {CHECK}><w:sdtPr><w14:checkbox/></w:sdtPr><w:sdtContent>{run('☒')}</w:sdtContent></w:sdt>",
@@ -119,6 +125,7 @@ def drawing(*texts: str) -> str:
         "equation",
         "equations",
         "fraction",
+        "sum",
         "deleted",
         "checkbox",
         "change",

@@ -83,3 +83,10 @@ def test_attributes_that_a_reader_sees_are_text() -> None:
     source = '<opml><head><title>Feeds</title></head><body><outline text="News" id="a"><outline text="B &amp; C" '
     source += 'xmlUrl="http://b"/></outline><p>See <img alt="a cat"/>now.</p></body></opml>'
     assert convert(source.encode()).text == "Feeds\n\nNews\n\nB & C\n\nSee a cat now."
+
+
+def test_entities_in_attributes_count_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xml_text, "MAX_MORE", 10)
+    source = '<!DOCTYPE a [<!ENTITY e "' + "x" * 100 + '">]><a>' + '<b title="&e;"/>' * 30 + "</a>"
+    with pytest.raises(ConversionError, match="much longer than the file"):
+        convert(source.encode())
