@@ -3,9 +3,12 @@
 Every language is a corpus of the sections of its manuals, without their headings. A heading that occurs once is a
 question, and its section the answer. The columns are vectors alone, BM25 alone, and both with weights of BM25, where
 the cosine has the weight 1. Each is the share of headings whose section is found first, and the last row is the mean
-over languages. `python -m training.manuals` makes the file; `validation` chose the weight, and `test` confirms it.
+over languages. `python -m training.manuals` makes the file; `validation` chose the weight, and `test` confirms it. With
+`--english`, English headings ask for the same sections in each other language. The columns then are vectors alone and
+the hybrid search as it is, first and among the first five.
 
     python bench/encoders/fusion_weight.py manuals.parquet --part validation
+    python bench/encoders/fusion_weight.py manuals.parquet --english
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ from bench import record
 WEIGHTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
 #: The fewest characters of a section and of a heading, the fewest questions of a language, and the most.
 SECTION, HEADING, LEAST, MOST = 120, 9, 150, 1500
+#: The fewest English headings for the sections of a language.
+LEAST_TRANSLATED = 60
 _NUMBER = re.compile(r"^[\d.\s]+")
 
 
@@ -48,6 +53,17 @@ def sections(chapters: list[dict[str, Any]]) -> list[tuple[str, str]]:
                 found.setdefault(text, heading)
             heading, lines = _NUMBER.sub("", line).strip(), []
     return [(heading, text) for text, heading in found.items()]
+
+
+def all_sections(chapter: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the heading and the text of each section, also of short ones."""
+    found: list[tuple[str, list[str]]] = []
+    for line, is_heading in zip(chapter["lines"], chapter["headings"], strict=True):
+        if is_heading:
+            found.append((_NUMBER.sub("", line).strip(), []))
+        elif found:
+            found[-1][1].append(line)
+    return [(heading, " ".join(lines)) for heading, lines in found]
 
 
 def found_first(own: list[tuple[str, str]], encoder: str) -> dict[str, float]:
@@ -70,23 +86,64 @@ def found_first(own: list[tuple[str, str]], encoder: str) -> dict[str, float]:
     return {"questions": len(asked)} | {way: float((first == wanted).mean()) for way, first in firsts.items()}
 
 
+def found_from_english(
+    chapters: list[dict[str, Any]], english: dict[str, dict[str, Any]], encoder: str
+) -> dict[str, float]:
+    """Return the share of sections whose English heading, and whose own, finds them first and among five."""
+    own: list[tuple[str, str, str]] = []
+    for chapter in chapters:
+        other = english.get(chapter["name"])
+        if other is not None and sum(other["headings"]) == sum(chapter["headings"]):
+            pairs = zip(all_sections(chapter), all_sections(other), strict=True)
+            own += [(first[0], second[0], first[1]) for first, second in pairs if len(first[1]) > SECTION]
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        index = pychunk.Index.create(Path(folder) / "manuals.idx", encoder=encoder)
+        texts, ids = [text for *_, text in own], [str(row) for row in range(len(own))]
+        index.add(pychunk.segment(texts, vectors="sentence", encoder=encoder, ids=ids))
+        for asked, column in (("English", 1), ("own", 0)):
+            often = Counter(each[column].lower() for each in own)
+            rows = [
+                row for row, each in enumerate(own) if often[each[column].lower()] == 1 and len(each[column]) >= HEADING
+            ]
+            if len(rows) < LEAST_TRANSLATED:
+                index.close(discard=True)
+                return {}
+            figures[f"questions, {asked}"] = len(rows)
+            for mode in ("dense", "hybrid"):
+                found = index.search([own[row][column] for row in rows], k=25, mode=mode)
+                places = [list(dict.fromkeys(int(hit.document_id) for hit in hits))[:5] for hits in found]
+                first = [row in place[:1] for row, place in zip(rows, places, strict=True)]
+                five = [row in place for row, place in zip(rows, places, strict=True)]
+                figures |= {f"{asked}, {mode}": float(np.mean(first)), f"{asked}, {mode}, five": float(np.mean(five))}
+        index.close(discard=True)
+    return figures
+
+
 def main() -> None:
     """Print a row for each language, and the means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("manuals", type=Path, help="what python -m training.manuals wrote")
     parser.add_argument("--part", default="validation", choices=("train", "validation", "test"))
     parser.add_argument("--encoder", default="multilingual")
+    parser.add_argument("--english", action="store_true", help="ask with English headings")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write all figures as JSON")
     options = parser.parse_args()
     encoder = registry.vector_encoder(options.encoder)
-    encoder.cosine_weight = 1.0  # otherwise the weight that was chosen would count, too
+    if not options.english:
+        encoder.cosine_weight = 1.0  # type: ignore[union-attr]  # otherwise the weight that was chosen would count, too
     chapters: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for chapter in pq.read_table(options.manuals).to_pylist():
         if chapter["part"] == options.part:
             chapters[chapter["language"]].append(chapter)
+    english = {chapter["name"]: chapter for chapter in chapters["en"]}
     rows = []
     for language, own in sorted(chapters.items()):
-        if figures := found_first(sections(own), options.encoder):
+        if options.english:
+            figures = found_from_english(own, english, options.encoder) if language != "en" else {}
+        else:
+            figures = found_first(sections(own), options.encoder)
+        if figures:
             rows.append({"language": language} | figures)
             print(
                 ", ".join(
@@ -94,7 +151,7 @@ def main() -> None:
                 ),
                 flush=True,
             )
-    ways = [way for way in rows[0] if way not in ("language", "questions")] if rows else []
+    ways = [way for way in rows[0] if not way.startswith(("language", "questions"))] if rows else []
     means = {way: float(np.mean([row[way] for row in rows])) for way in ways}
     print("mean: " + ", ".join(f"{way}: {mean:.4f}" for way, mean in means.items()))
     if options.save:

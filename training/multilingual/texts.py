@@ -1,8 +1,14 @@
 """Collect text in many languages from Debian packages and repositories, for training the multilingual table.
 
 The command takes a folder of ``.deb`` files, one of apt's lists of translated descriptions, and checkouts of other
-sources, whichever are there. It writes ``documents.jsonl``, with a language and consecutive sentences in each line, and
-``pairs.jsonl``, with a language, a text and its English translation. Each source and its licence are in ``SOURCES``.
+sources, whichever are there. It writes four files of JSON lines:
+
+- ``documents.jsonl``: a language and consecutive sentences;
+- ``pairs.jsonl``: a source, a language, a text and its English translation;
+- ``parallel.jsonl``: an article, sentence by sentence, in many languages;
+- ``titles.jsonl``: the titles of a Wikipedia article in many languages.
+
+Each source and its licence are in ``SOURCES``.
 """
 
 from __future__ import annotations
@@ -43,6 +49,9 @@ SOURCES = {
     "thaigov": ("github.com/PyThaiNLP/thaigov-v2-corpus: news", "public domain"),
     "wisesight": ("github.com/PyThaiNLP/wisesight-sentiment: messages", "CC0-1.0"),
     "koziev": ("github.com/Koziev/NLP_Datasets: Russian sentences", "CC0-1.0"),
+    "ntrex": ("github.com/MicrosoftTranslator/NTREX: news", "CC-BY-SA-4.0"),
+    "tatoeba": ("github.com/facebookresearch/LASER: sentences of Tatoeba", "CC-BY-2.0-FR"),
+    "titles": ("github.com/open-dict-data/wikidict-*: titles of Wikipedia's articles from Wikidata", "CC0-1.0"),
 }
 #: Sources of general text; the others are manuals of software, and words.
 GENERAL = {"voice", "wikipedia", "treebanks", "leipzig", "thaigov", "wisesight", "koziev"}
@@ -57,6 +66,9 @@ ISO3 = {
     "lat": "la", "lit": "lt", "mkd": "mk", "nld": "nl", "nor": "no", "pol": "pl", "por": "pt", "rom": "ro",
     "rus": "ru", "san": "sa", "slk": "sk", "slv": "sl", "spa": "es", "srp": "sr", "swe": "sv", "swh": "sw",
     "tur": "tr", "cat": "ca", "afr": "af", "cym": "cy", "gle": "ga", "isl": "is", "oci": "oc", "epo": "eo",
+    "ukr": "uk", "ron": "ro", "pes": "fa", "fas": "fa", "arb": "ar", "ben": "bn", "cmn": "zh",
+    "zho": "zh", "kor": "ko", "tha": "th", "vie": "vi", "heb": "he", "nob": "no", "tam": "ta", "urd": "ur",
+    "est": "et", "kat": "ka", "hye": "hy", "zsm": "ms", "msa": "ms", "eus": "eu", "swa": "sw",
 }  # fmt: skip
 
 
@@ -65,17 +77,18 @@ class Texts:
     """The documents and pairs that were read so far."""
 
     documents: list[tuple[str, str, list[str]]] = field(default_factory=list)
-    pairs: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    pairs: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    parallel: list[dict[str, list[str]]] = field(default_factory=list)
 
     def add(self, source: str, language: str, paragraphs: list[str]) -> None:
         """Add a document."""
         self.documents.append((source, code(language), paragraphs))
 
-    def pair(self, language: str, text: str, english: str) -> None:
+    def pair(self, source: str, language: str, text: str, english: str) -> None:
         """Add a text with its English translation, if neither is too long or too short."""
         text, english = clean(text), clean(english)
         if 2 < len(text) <= LONGEST and 2 < len(english) <= LONGEST and text != english:
-            self.pairs[code(language), text, english] = None
+            self.pairs.setdefault((code(language), text, english), source)
 
 
 def code(language: str) -> str:
@@ -120,7 +133,7 @@ def descriptions(lists: Path, into: Texts) -> None:
                 pairs = [(a, b) for a, b in zip(paragraphs, english[digest], strict=True) if a and a != b]
                 for text_, english_ in pairs:
                     if text_ not in seen and len(seen) < 40_000:
-                        into.pair(language, text_, english_)
+                        into.pair("descriptions", language, text_, english_)
                 paragraphs = [a for a, _ in pairs if a not in seen]
                 seen.update(paragraphs)
             if len(seen) < 40_000 and paragraphs and (language != "en" or len(english) < 12_000):
@@ -157,7 +170,7 @@ def gnome(deb: Path, into: Texts) -> None:
         into.add("gnome", "en" if language == "C" else language, [part for part in paragraphs if part])
         if language != "C" and len(english) == len(paragraphs):
             for text, other in zip(paragraphs, english, strict=True):
-                into.pair(language, text, other)
+                into.pair("gnome", language, text, other)
 
 
 def mediawiki(deb: Path, into: Texts) -> None:
@@ -174,7 +187,7 @@ def mediawiki(deb: Path, into: Texts) -> None:
     for language, messages in found.items():
         for key, text in messages.items():
             if language != "en" and key in found["en"]:
-                into.pair(language, text, found["en"][key])
+                into.pair("mediawiki", language, text, found["en"][key])
 
 
 def interface(deb: Path, into: Texts) -> None:
@@ -185,7 +198,7 @@ def interface(deb: Path, into: Texts) -> None:
         for key, text in catalogue.items():
             if isinstance(key, str) and isinstance(text, str) and key:
                 english = key.rpartition("\x04")[2].rpartition("|")[2]
-                into.pair(language, re.sub(r"[_~&]", "", text), re.sub(r"[_~&]", "", english))
+                into.pair("libreoffice", language, re.sub(r"[_~&]", "", text), re.sub(r"[_~&]", "", english))
 
 
 def freedict(deb: Path, into: Texts) -> None:
@@ -203,7 +216,7 @@ def freedict(deb: Path, into: Texts) -> None:
             meaning = meaning.split(";")[0].split(",")[0].strip()
             if word and meaning and len(word) < 60 and len(meaning) < 60:
                 pair = (meaning, word) if first == "eng" else (word, meaning)
-                into.pair(ISO3[second if first == "eng" else first], *pair)
+                into.pair("freedict", ISO3[second if first == "eng" else first], *pair)
 
 
 def articles(file: Path, into: Texts) -> None:
@@ -232,14 +245,15 @@ def sentences(documents: Iterable[tuple[str, str, list[str]]]) -> Iterator[dict[
 
 
 def main() -> int:
-    """Read what is there and write both files."""
+    """Read what is there and write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--debs", type=Path, help="folder of .deb files")
     parser.add_argument("--lists", type=Path, help="folder of apt's lists")
     parser.add_argument("--repositories", type=Path, help="folder of folders OWNER+NAME with a git directory repo")
     parser.add_argument("--articles", type=Path, help="Parquet file of English articles, with a column text")
-    parser.add_argument("--out", type=Path, required=True, help="folder for documents.jsonl and pairs.jsonl")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the four files")
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     texts = Texts()
     if options.lists:
         descriptions(options.lists, texts)
@@ -262,20 +276,24 @@ def main() -> int:
         elif name.startswith("dict-freedict-"):
             freedict(deb, texts)
     if options.repositories:
-        from .repositories import read_all
+        from .repositories import read_all, titles
 
         read_all(options.repositories, texts)
+        with (options.out / "titles.jsonl").open("w", encoding="utf-8") as stream:
+            for names in titles(options.repositories):
+                stream.write(json.dumps(names, ensure_ascii=False) + "\n")
     if options.articles:
         articles(options.articles, texts)
-    options.out.mkdir(parents=True, exist_ok=True)
     with (options.out / "documents.jsonl").open("w", encoding="utf-8") as stream:
         for document in sentences(texts.documents):
             stream.write(json.dumps(document, ensure_ascii=False) + "\n")
     with (options.out / "pairs.jsonl").open("w", encoding="utf-8") as stream:
-        for language, text, english in texts.pairs:
-            stream.write(
-                json.dumps({"language": language, "text": text, "english": english}, ensure_ascii=False) + "\n"
-            )
+        for (language, text, english), source in texts.pairs.items():
+            pair = {"source": source, "language": language, "text": text, "english": english}
+            stream.write(json.dumps(pair, ensure_ascii=False) + "\n")
+    with (options.out / "parallel.jsonl").open("w", encoding="utf-8") as stream:
+        for article in texts.parallel:
+            stream.write(json.dumps(article, ensure_ascii=False) + "\n")
     return 0
 
 

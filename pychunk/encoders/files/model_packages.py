@@ -61,8 +61,8 @@ NSP = ModelPackage(
 MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
-    "1.0.0",
-    "3432efc5f15621d37ba464a0cab1087802e010f664965b98ec8ddb9496bd130f",
+    "1.1.0",
+    "51a34f68f38fec67f28523a6a1620570a36da06cba86be759cb406a96a97c656",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",
