@@ -207,6 +207,17 @@ def _order(row: dict[str, Any]) -> bytes:
     return hashlib.sha256(f"{row['language']}:{row['part']}:{row['name']}".encode()).digest()
 
 
+def sections(chapter: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return each heading of a row of the Parquet file, without its number, and the text below it."""
+    found: list[tuple[str, list[str]]] = []
+    for line, is_heading in zip(chapter["lines"], chapter["headings"], strict=True):
+        if is_heading:
+            found.append((re.sub(r"^[\d.\s]+", "", line).strip(), []))
+        elif found:
+            found[-1][1].append(line)
+    return [(heading, " ".join(lines)) for heading, lines in found]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the packages, write the file, and print how many chapters and headings each language has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -14,7 +14,6 @@ the hybrid search as it is, first and among the first five.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -30,6 +29,7 @@ from pychunk.index import Ranking
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from bench import record
+from training.manuals import sections
 
 #: The weights of BM25 that are tried, where the cosine has 1. The default is 1.5.
 WEIGHTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
@@ -37,33 +37,16 @@ WEIGHTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
 SECTION, HEADING, LEAST, MOST = 120, 9, 150, 1500
 #: The fewest English headings for the sections of a language.
 LEAST_TRANSLATED = 60
-_NUMBER = re.compile(r"^[\d.\s]+")
 
 
-def sections(chapters: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def long_sections(chapters: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return the heading, without its number, and the text of each section."""
     found: dict[str, str] = {}
     for chapter in chapters:
-        heading, lines = "", list[str]()
-        for line, is_heading in [*zip(chapter["lines"], chapter["headings"], strict=True), ("", True)]:
-            if not is_heading:
-                lines.append(line)
-                continue
-            if heading and len(text := " ".join(lines)) > SECTION:
+        for heading, text in sections(chapter):
+            if heading and len(text) > SECTION:
                 found.setdefault(text, heading)
-            heading, lines = _NUMBER.sub("", line).strip(), []
     return [(heading, text) for text, heading in found.items()]
-
-
-def all_sections(chapter: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the heading and the text of each section, also of short ones."""
-    found: list[tuple[str, list[str]]] = []
-    for line, is_heading in zip(chapter["lines"], chapter["headings"], strict=True):
-        if is_heading:
-            found.append((_NUMBER.sub("", line).strip(), []))
-        elif found:
-            found[-1][1].append(line)
-    return [(heading, " ".join(lines)) for heading, lines in found]
 
 
 def found_first(own: list[tuple[str, str]], encoder: str) -> dict[str, float]:
@@ -94,7 +77,7 @@ def found_from_english(
     for chapter in chapters:
         other = english.get(chapter["name"])
         if other is not None and sum(other["headings"]) == sum(chapter["headings"]):
-            pairs = zip(all_sections(chapter), all_sections(other), strict=True)
+            pairs = zip(sections(chapter), sections(other), strict=True)
             own += [(first[0], second[0], first[1]) for first, second in pairs if len(first[1]) > SECTION]
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +125,7 @@ def main() -> None:
         if options.english:
             figures = found_from_english(own, english, options.encoder) if language != "en" else {}
         else:
-            figures = found_first(sections(own), options.encoder)
+            figures = found_first(long_sections(own), options.encoder)
         if figures:
             rows.append({"language": language} | figures)
             print(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -305,8 +306,8 @@ def _topic_model(method: Method, cutter: VectorEncoder) -> topic_model.TopicMode
     """
     if "topics" not in method.traits.needs:
         return None
-    own = getattr(cutter, "path", None)  # An encoder of the caller's own has no folder.
-    shipped = own if own is not None and (own / topic_model.FACTS).is_file() else static_encoder.SHIPPED
+    own = getattr(cutter, "path", None)
+    shipped = own if isinstance(own, Path) and (own / topic_model.FACTS).is_file() else static_encoder.SHIPPED
     found = topic_model.load((isinstance(method, Topic) and method.model) or shipped)
     found.check_encoder(cutter.fingerprint)
     return found

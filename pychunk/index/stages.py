@@ -153,7 +153,7 @@ class Stages:
     ) -> list[list[Hit]]:
         own = self.options
         stage: reranking.Reranker
-        if weights := linear_reranker.named(own.rerank):
+        if weights := linear_reranker.named(own.rerank, self.reader.encoder):
             stage = linear_reranker.LinearReranker(searcher, vectors, self.encoder, weights, mode=own.mode)
         else:
             stage = reranking.load(own.rerank, self.placement)

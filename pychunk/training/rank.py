@@ -3,7 +3,7 @@
 A query is a sentence of an article with words left out, as a question leaves out its answer. The right chunk is the one
 that contains the sentence. If the sentence was removed from its paragraph before the articles were indexed, the right
 chunks are the chunks with the rest of that paragraph. Hybrid search finds the candidates. The weights make the right
-chunk likely among them (softmax over each query's candidates).
+chunk likely among them (softmax over each query's candidates). They are for the vectors of one encoder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import api
-from ..encoders import static_encoder
+from ..encoders.registry import vector_encoder
 from ..evaluation.measures import intervals
 from ..index.index import Index
 from ..index.options import Bm25
@@ -138,20 +138,20 @@ def thinned(sentence: str, taken_out: bool, random: np.random.Generator) -> str:
     return " ".join(word for word, keep in zip(words, kept, strict=True) if keep) or sentence
 
 
-def lessons(articles: Sequence[str], plan: Plan) -> Lessons:
-    """Index the articles and search for the queries.
+def lessons(articles: Sequence[str], encoder: str, plan: Plan) -> Lessons:
+    """Index the articles with the vectors of an encoder, and search for the queries.
 
     Queries whose chunk is not found teach nothing, but count in the figures.
     """
     documents, queries = drawn(articles, plan)
     texts = [query.text for query in queries]
-    segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence")
-    vectors = static_encoder.load().encode(texts)
+    segmenter = Segmenter("recursive", size=110, unit="words", vectors="sentence", encoder=encoder)
+    vectors = vector_encoder(encoder).encode_queries(texts)
     inputs = np.zeros((len(queries), DEPTH, len(INPUTS)), np.float32)
     there, asked = np.zeros((2, len(queries), DEPTH), np.bool_)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Index.create(Path(folder) / "i", bm25=Bm25(stemmer="english")) as index,
+        Index.create(Path(folder) / "i", encoder=encoder, bm25=Bm25(stemmer="english")) as index,
     ):
         index.add(segmenter(documents, ids=[str(number) for number in range(len(documents))]))
         index.save()
@@ -208,22 +208,22 @@ def train(options: argparse.Namespace) -> None:
     plan = plan_from(Plan, options)
     training = read_articles(options.articles, "train", plan.documents)
     test = read_articles(options.articles, "test", plan.documents)
-    taught = lessons(training, plan)
+    taught = lessons(training, options.encoder, plan)
     logger.info("%d queries about %d articles", len(taught.inputs), len(training))
     weights = fit(taught, plan)
     facts = {
         "format": 1,
         "name": "pychunk-rank-features",
         **write_weights(options.out / WEIGHTS, {"weights": weights}),
-        "encoder": static_encoder.load().fingerprint,
+        "encoder": vector_encoder(options.encoder).fingerprint,
         "inputs": list(INPUTS),
         "values": [round(float(each), 4) for each in weights],
         "licence": "Apache-2.0",
         "seed": plan.seed,
         "articles": {"train": len(training), "test": len(test)},
         "queries": len(taught.inputs),
-        "metrics": measured(lessons(test, plan), weights),
-        "command": command("pychunk train rank", options, names(Plan)),
+        "metrics": measured(lessons(test, options.encoder, plan), weights),
+        "command": command("pychunk train rank", options, ["encoder", *names(Plan)]),
     }
     logger.info("%s", json.dumps(facts["metrics"], indent=2))
     write_facts(options.out / FACTS, facts)
@@ -233,6 +233,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     made = new_parser("pychunk train rank", __doc__)
     add_articles(made)
+    made.add_argument("--encoder", default="static", metavar="NAME", help="encoder of the vectors (default: static)")
     add_out(made)
     add_plan(made, Plan())
     return made

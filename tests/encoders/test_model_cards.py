@@ -31,6 +31,7 @@ FOLDER = Path(pychunk.__file__).parent / "models"
         "compressor-minilm/compressor.md",
         multilingual_card.FOLDER / "README.md",
         multilingual_card.FOLDER / "topic.md",
+        multilingual_card.FOLDER / "rank.md",
         nsp_card.FOLDER / "README.md",
     ],
     ids=str,

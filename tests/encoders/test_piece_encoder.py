@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pychunk
 from pychunk._util.checksums import sha256
 from pychunk.encoders import piece_encoder
 from pychunk.encoders.registry import vector_encoder
+from pychunk.index import Rewrite
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -56,24 +58,28 @@ def test_chunks_are_cut_and_searched_with_it(folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("query", "weight"),
-    # The chunks have all of the words, none, and one of two, which is between the bounds of a foreign and an own query.
-    [("кіт спить", 0.25), ("кот спит", 1.0), ("кіт спит", 0.625)],
+    ("query", "weight", "counts"),
+    # The chunks have all of the words; none, but n-grams of it; one of six, such as a name; and one of two, which is
+    # between foreign and own.
+    [("кіт спить", 0.25, True), ("спитьс", 1.0, True), ("cats a b c d e", 1.0, False), ("кіт спит", 0.625, True)],
 )
+@pytest.mark.parametrize("stages", [(), Rewrite(lambda query: [query])], ids=["plain", "rewritten"])
 def test_cosines_weigh_less_unless_the_query_is_foreign(
-    folder: Path, tmp_path: Path, query: str, weight: float
+    folder: Path, tmp_path: Path, query: str, weight: float, counts: bool, stages: Any
 ) -> None:
-    def dense(place: str, mode: str) -> float:
+    def scores(place: str, mode: str) -> dict[str, float]:
         with pychunk.Index.create(tmp_path / place, encoder=folder) as index:
             index.add(pychunk.segment(TEXTS[:1], "sentence", encoder=folder, vectors="sentence"))
-            return float(index.search(query, k=1, mode=mode)[0][0].scores["dense"])
+            return dict(index.search(query, k=1, mode=mode, stages=stages)[0][0].scores)
 
     facts = json.loads((folder / "static.json").read_text())
-    whole = dense("whole.idx", "hybrid")
-    assert whole == dense("alone.idx", "dense")
+    whole, alone = scores("whole.idx", "hybrid"), scores("alone.idx", "dense")
+    assert whole["sparse"] > 0
     (folder / "static.json").write_text(json.dumps({**facts, "cosine_weight": 0.25}))
-    assert dense("less.idx", "dense") == whole
-    assert dense("weighed.idx", "hybrid") == pytest.approx(weight * whole, rel=1e-6)
+    assert scores("less.idx", "dense") == alone
+    found = scores("weighed.idx", "hybrid")
+    expected = {"dense": weight * whole["dense"], "sparse": whole["sparse"]} if counts else {**alone, "sparse": 0}
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("file", ["static.npy", "tokenizer.json"])

@@ -14,9 +14,10 @@ import pytest
 from pychunk.encoders.piece_encoder import PieceEncoder
 from pychunk.encoders.registry import vector_encoder
 from pychunk.training.token_bags import Bags
+from training.manuals import sections
 from training.multilingual import examples as made
 from training.multilingual import repositories
-from training.multilingual.examples import Batch, Examples, held_out, sections_of
+from training.multilingual.examples import Batch, Examples, held_out
 from training.multilingual.texts import Texts
 
 WORDS = ["sea", "ship", "wind", "sail", "harbour", "rope", "mast", "fish", "wave", "coast"]
@@ -142,13 +143,15 @@ def test_batches_are_the_same_for_a_seed(folder: Path) -> None:
         assert all(map(np.array_equal, one.queries + one.sentences, other.queries + other.sentences))
 
 
-def test_sections_lose_numbers_and_short_ones_are_left_out() -> None:
+def test_sections_lose_numbers_and_short_ones_are_left_out(folder: Path) -> None:
     long = "word " * 40
-    chapter = {
-        "lines": ["1.2 Installation", long, "2. Of it", long, "Another heading", "short"],
-        "headings": [True, False] * 3,
-    }
-    assert list(sections_of(chapter)) == [("Installation", long)]
+    chapter = {"lines": ["Before", "1.2 Installation", long, "2. Of it", "a", "b"], "headings": [0, 1, 0, 1, 0, 0]}
+    assert sections(chapter) == [("Installation", long), ("Of it", "a b")]
+    lines = pq.read_table(folder / "manuals.parquet").to_pylist()
+    for row in lines[:10]:
+        row["lines"] = [row["lines"][0], "short"]
+    pq.write_table(pa.Table.from_pylist(lines), folder / "manuals.parquet")
+    assert len(read(folder)[0].headings["de"]) == 30
 
 
 def git(path: Path, files: dict[str, str]) -> None:

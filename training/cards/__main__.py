@@ -45,6 +45,9 @@ def cards(models: Path) -> dict[Path, str]:
         multilingual_card.FOLDER / "topic.md": topic_card.card(
             read_facts(multilingual_card.FOLDER / "topic.json", REMEDY)
         ),
+        multilingual_card.FOLDER / "rank.md": rank_card.card(
+            read_facts(multilingual_card.FOLDER / "rank.json", REMEDY)
+        ),
         nsp_card.FOLDER / "README.md": nsp_card.card(model_dir.read(nsp_card.FOLDER, "pairs")),
     }
 

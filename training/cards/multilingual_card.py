@@ -41,9 +41,11 @@ only on the text.
 - **Learned from** {facts["texts"]:,} sentences and frequent words, and {facts["pairs"]:,} translations, then from
   {contrast["texts"]:,} texts, most of them titles. These languages have a full share of the text:
   {", ".join(facts["full"])}. {len(facts["languages"]) - len(facts["full"])} others have
-  a tenth of it at most, and most of these only messages of MediaWiki. Most translations are about software.
-- **In a hybrid search** its cosines have {facts["cosine_weight"]:g} of the usual weight, unless the chunks lack most of
-  the query's words. Headings of manuals, as questions for their sections, chose this weight.
+  a tenth of it at most, and most of these only messages of MediaWiki. Most translations are about software. The second
+  step read {len(contrast["translations"]) + 1} languages, and all 8,000 articles, also those on which the networks of
+  topics and the weights of features are measured.
+- **In a hybrid search** its cosines have {facts["cosine_weight"]:g} of the usual weight, and more if the chunks lack
+  words of the query. Headings of manuals, as questions for their sections, chose this weight.
 - **Licence** {facts["licence"]}. The model contains no text of its sources.
 
 The figures are of {contrast["sentences"]:,} sentences of translated news that were held out. `adjacent` and `to mean`

@@ -31,7 +31,7 @@ The weights with which `Rerank("features")` orders hits: it sums what the stages
   the model contains no text of them), each with words left out. The right chunk contains the sentence, or the rest of
   the paragraph that the sentence was removed from. Neither questions of people nor their judgements were used. The
   figures are for {articles["test"]:,} other articles. A hash of an article's id decides which part it belongs to.
-- **Licence** {facts["licence"]}. **Language** English.
+- **Licence** {facts["licence"]}. **Language** of the articles: English.
 
 | input | weight |
 | --- | --- |

@@ -105,8 +105,13 @@ def train(start: F32, examples: Examples, plan: Plan, state: Path) -> F32:
     rows = torch.nn.Parameter(torch.from_numpy(start.copy()))
     optimizer = torch.optim.SparseAdam([rows], lr=plan.rate, betas=(0.9, 0.99))
     first, losses, begun = 0, list[float](), time.monotonic()
+    made = {"plan": plan, "start": float(np.abs(start).sum(dtype=np.float64)), "texts": len(examples.offsets)}
     if state.is_file():
         kept = torch.load(state, weights_only=False)
+        if kept["made"] != made:
+            raise ValueError(
+                f"{state} is of a training with other settings, rows or texts: delete it, or pass another --out"
+            )
         first, examples.random.bit_generator.state = kept["step"], kept["random"]
         rows.data.copy_(kept["rows"])
         optimizer.load_state_dict(kept["optimizer"])
@@ -123,7 +128,7 @@ def train(start: F32, examples: Examples, plan: Plan, state: Path) -> F32:
         losses.append(float(found.detach()))
         if (step + 1) % KEPT == 0:
             logger.info("step %d: loss %.3f, %.0f s", step + 1, np.mean(losses[-KEPT:]), time.monotonic() - begun)
-            kept = {"step": step + 1, "random": examples.random.bit_generator.state, "rows": rows.data}
+            kept = {"made": made, "step": step + 1, "random": examples.random.bit_generator.state, "rows": rows.data}
             torch.save(kept | {"optimizer": optimizer.state_dict()}, state.with_suffix(".new"))
             os.replace(state.with_suffix(".new"), state)
     trained: F32 = rows.detach().numpy()
@@ -176,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--unseen", nargs="*", default=[], metavar="LANGUAGE", help="languages whose headings are left out")
     add("--teacher", default="e5-small", metavar="NAME", help="encoder to compare with (default: %(default)s)")
     add("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
-    add_articles(made)
+    add_articles(made, "title and text")
     add_out(made)
     add_plan(made, Plan())
     options = made.parse_args(arguments)

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,24 +21,27 @@ import pyarrow.parquet as pq
 import pychunk
 from pychunk.training.token_bags import Bags
 
+from ..manuals import sections
 from .texts import GENERAL
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
-#: The most sentences of a source and pairs of a language, and the part of it for manuals of software.
+#: The most sentences of a source in a language and pairs of a kind, and the part of it for manuals of software.
 MOST, SOFTWARE = 60_000, 3
 #: The most headings of a language's manuals, and paragraphs of English articles.
 HEADINGS, PARAGRAPHS = 8_000, 60_000
+#: The fewest characters of a heading, and those that the text below it exceeds.
+HEADING, SECTION = 9, 120
 #: The fewest documents, pairs, titles and headings of a language that is learned from.
 LEAST = 300
 #: The sentences of a passage at most.
 SENTENCES = 6
 #: The share of passages that contain the sentence from which the query is taken.
 SAME = 0.75
-#: The most queries of a document in a batch, the fewest sentences between two, and those of a document with passages.
+#: About the most queries that a document gives, the sentences between two, and the fewest of one with passages.
 TOGETHER, APART, LONG = 4, 5, 4
-#: The pieces of a query that is a part of a sentence, at least and at most, and the share that is left out.
+#: The fewest pieces of a part of a sentence, one more than the most, and the share that is then left out.
 SHORTEST, LONGEST, DROPPED = 4, 16, 0.15
 
 
@@ -151,7 +153,7 @@ class Examples:
         return {language: np.array(own) for language, own in sorted(found.items()) if len(own) >= LEAST}
 
     def _pairs(self, folder: Path) -> dict[str, list[I64]]:
-        """Read translations: the rows of text and English, of manuals and of general text."""
+        """Read translations: the rows of text and English, of sentences of general text and of all other sources."""
         found: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = defaultdict(lambda: ([], []))
         with (folder / "pairs.jsonl").open(encoding="utf-8") as stream:
             for line in stream:
@@ -170,18 +172,22 @@ class Examples:
                     kept[language].append(np.stack([np.arange(first, second), np.arange(second, second * 2 - first)]))
         return {language: own for language, own in kept.items() if sum(each.shape[1] for each in own) >= LEAST}
 
-    def _headings(self, manuals: Path, unseen: Sequence[str]) -> dict[str, Passages]:
+    def _headings(self, file: Path, unseen: Sequence[str]) -> dict[str, Passages]:
         """Read headings of manuals and what is below them."""
-        sections: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for chapter in pq.read_table(manuals).to_pylist():
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for chapter in pq.read_table(file).to_pylist():
             if chapter["part"] == "train" and chapter["language"] not in unseen:
-                sections[chapter["language"]] += sections_of(chapter)
-        found = {}
-        for language, own in sorted(sections.items()):
+                found[chapter["language"]] += [
+                    (heading, text)
+                    for heading, text in sections(chapter)
+                    if len(heading) >= HEADING and len(text) > SECTION
+                ]
+        passages = {}
+        for language, own in sorted(found.items()):
             chosen = [own[at] for at in self.random.permutation(len(own))[:HEADINGS]]
             if len(chosen) >= LEAST:
-                found[language] = Passages(self.rows, *zip(*chosen, strict=True))
-        return found
+                passages[language] = Passages(self.rows, *zip(*chosen, strict=True))
+        return passages
 
     def _paragraphs(self, file: Path) -> tuple[Passages, list[str]]:
         """Read paragraphs of English articles, below title and heading, and the titles."""
@@ -248,7 +254,7 @@ class Examples:
     def _parts(self, size: int) -> Batch:
         """Return parts of sentences, and what is around them with or without the sentence.
 
-        Up to four are of one document, as in search, where passages of one document are the hardest to tell apart.
+        A document gives some four, as in search, where passages of one document are the hardest to tell apart.
         """
         batch, documents = Batch(), self.documents[self._language(list(self.documents))]
         while len(batch.queries) < size:
@@ -315,7 +321,7 @@ class Examples:
         return 0 <= row < len(self.article_of) and bool(self.article_of[at] == self.article_of[row])
 
     def _names(self, size: int) -> Batch:
-        """Return titles in two languages."""
+        """Return titles and those of the same articles in a language, which may be the same one."""
         batch, (one, other) = Batch(), self._two(list(self.titles))
         subjects, own, answers = self.subjects[one], self.titles[one], self.titles[other]
         for at in self.random.integers(len(subjects), size=4 * size):
@@ -323,15 +329,3 @@ class Examples:
             if subject in answers and len(batch.queries) < size:
                 batch.add(self.pieces(own[subject]), [self.pieces(answers[subject])])
         return batch
-
-
-def sections_of(chapter: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each heading of a chapter, without its number, and the text below it."""
-    heading, lines = "", list[str]()
-    for line, is_heading in [*zip(chapter["lines"], chapter["headings"], strict=True), ("", True)]:
-        if not is_heading:
-            lines.append(line)
-            continue
-        if len(heading) > 8 and len(text := " ".join(lines)) > 120:
-            yield heading, text
-        heading, lines = re.sub(r"^[\d.\s]+", "", line).strip(), []

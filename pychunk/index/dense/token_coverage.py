@@ -18,7 +18,8 @@ Chinese 0.939  0.916   0.939
 
 An encoder may say that its cosines deserve less weight than BM25 by its attribute ``cosine_weight``, as the
 multilingual table does. A query in another language than the chunks shares few words with them, so that BM25 says
-little; then the cosine has its whole weight.
+little; then the cosine has its whole weight. If the chunks have less than two fifths of the query's words and n-grams,
+the cosine decides alone.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ _ACCENTS = 2
 #: language from the second share on. Of the questions of XQuAD in Russian, a half have more than 0.83 of their words in
 #: its paragraphs; of the same questions in English, 0.22.
 FOREIGN, OWN = 0.4, 0.6
+#: The cosine decides alone if the chunks have less than this share of a query's terms, which are its words and their
+#: n-grams. Questions in the language of the chunks have more: in indexes of 12 paragraphs, the right one is first for
+#: 0.862 of 1,170 in Turkish and 0.720 of 735 in Arabic, and for 0.862 and 0.722 if BM25 always counts. Of English
+#: headings of manuals, the section in one of 7 other languages is among the first five for 0.546, otherwise 0.513.
+ALONE = 0.4
 _analyzer = Analyzer()
 
 

@@ -1,6 +1,7 @@
 """The reranker ``"features"``: a weighted sum of features that are computed from a hit's stored vectors and its words.
 
-The weights were learned from Wikipedia without any labels (``pychunk train rank``). No text is encoded again.
+The weights were learned from Wikipedia without any labels (``pychunk train rank``), for the vectors of each encoder
+that pychunk ships. No text is encoded again.
 """
 
 from __future__ import annotations
@@ -255,14 +256,17 @@ def _densest(places: Sequence[tuple[int, str]], rarity: dict[str, float]) -> flo
     return most
 
 
-def named(rerank: Any) -> RankModel | None:
+def named(rerank: Any, encoder: Any = None) -> RankModel | None:
     """Return the weights for ``"features"``, or for a folder of ``pychunk train rank``; None for other rerankers.
+
+    ``"features"`` are the weights in the folder of ``encoder``, and those for the static encoder if it has none.
 
     Raises:
         ValueError: The files of the folder are damaged.
     """
     if isinstance(rerank, str) and rerank == "features":
-        return load()
+        own = getattr(encoder, "path", None)
+        return load(own if isinstance(own, Path) and (own / FACTS).is_file() else static_encoder.SHIPPED)
     if isinstance(rerank, (str, Path)) and os.path.isfile(Path(rerank) / FACTS):
         return load(rerank)
     return None

@@ -98,7 +98,7 @@ class Queries:
         vectors = self._weighed(texts, vectors, ranking, searcher)
         own = [None] * len(texts) if vectors is None or ranking.mode == "sparse" else vectors
         return [
-            [Subquery(text, searcher.query_terms(text) if by_words else None, vector)]
+            [Subquery(text, self._terms(text, ranking, searcher) if by_words else None, vector)]
             for text, vector in zip(texts, own, strict=True)
         ]
 
@@ -121,23 +121,40 @@ class Queries:
         def encode(texts: list[str]) -> Any:
             return self._weighed(texts, self.vectors(texts, None, ranking.mode), ranking, searcher)
 
+        def terms(text: str) -> list[str]:
+            return self._terms(text, ranking, searcher)
+
         return rewriting.filled(
             probes,
-            searcher.query_terms if self.layout.analyzer is not None and ranking.mode != "dense" else None,
+            terms if self.layout.analyzer is not None and ranking.mode != "dense" else None,
             encode if ranking.mode != "sparse" else None,
         )
 
     def _weighed(self, texts: list[str], vectors: F32 | None, ranking: RankingOptions, searcher: Searcher) -> Any:
         """Return vectors scaled by their worth for each query, which weights them relative to BM25.
 
-        Only mode hybrid without fusion "levels" scales vectors. See :mod:`pychunk.index.dense.token_coverage`.
+        See :mod:`pychunk.index.dense.token_coverage`.
         """
-        if vectors is None or ranking.mode != "hybrid" or ranking.fusion == "levels" or self.encoder is None:
+        if vectors is None or not self._adds(ranking):
             return vectors
         worth = token_coverage.worth(self.encoder, texts)
-        if (least := getattr(self.encoder, "cosine_weight", 1.0)) < 1:
+        if (least := self._cosine_weight) < 1:
             worth = worth * token_coverage.by_terms([_share(searcher, text) for text in texts], least)
         return vectors * worth[:, None]
+
+    def _terms(self, text: str, ranking: RankingOptions, searcher: Searcher) -> list[str]:
+        """Return the terms of a query, none if it is in another language than the chunks and its cosines decide."""
+        terms: list[str] = searcher.query_terms(text)
+        weighs = self._adds(ranking) and self._cosine_weight < 1
+        return [] if weighs and _held(searcher, terms) < token_coverage.ALONE else terms
+
+    def _adds(self, ranking: RankingOptions) -> bool:
+        """Return whether the search adds cosines of an encoder to BM25: mode hybrid without fusion "levels"."""
+        return ranking.mode == "hybrid" and ranking.fusion != "levels" and self.encoder is not None
+
+    @property
+    def _cosine_weight(self) -> float:
+        return float(getattr(self.encoder, "cosine_weight", 1.0))
 
     def vectors(self, texts: list[str], given: Any, mode: str) -> F32 | None:
         """Return unit vectors, float32[q, dim], from ``given`` or the encoder; None if the search uses no vectors.
@@ -170,9 +187,13 @@ class Queries:
 
 def _share(searcher: Searcher, text: str) -> float:
     """Return the share of a query's words that any chunk has."""
-    words = [term for term in searcher.query_terms(text) if not term.startswith(GRAM_MARK)]
-    held = searcher.bm25.idf(words) if searcher.bm25 is not None else {}
-    return sum(word in held for word in words) / max(1, len(words))
+    return _held(searcher, [term for term in searcher.query_terms(text) if not term.startswith(GRAM_MARK)])
+
+
+def _held(searcher: Searcher, terms: list[str]) -> float:
+    """Return the share of terms that any chunk has."""
+    held = searcher.bm25.idf(terms) if searcher.bm25 is not None else {}
+    return sum(term in held for term in terms) / max(1, len(terms))
 
 
 def _floats(given: Any) -> F32:

@@ -19,6 +19,7 @@ from index_reference import PETS, chunks_of
 
 import pychunk
 from pychunk.encoders import static_encoder
+from pychunk.encoders.registry import vector_encoder
 from pychunk.index.index import Index
 from pychunk.index.rerank import linear_reranker
 from pychunk.training import rank
@@ -120,6 +121,24 @@ def test_features_say_what_they_need(tmp_path: Path) -> None:
         index.save()
         with pytest.raises(ValueError, match="needs vectors of sentences, and this index has none: leave out"):
             index.search("cats", stages=Rerank("features"))
+
+
+def test_features_are_those_of_the_encoder(tmp_path: Path) -> None:
+    pytest.importorskip("pychunk_multilingual", reason="the package pychunk-multilingual is not installed")
+    encoder = vector_encoder("multilingual")
+    weights = linear_reranker.named("features", encoder)
+    assert weights is not None
+    assert weights.facts["encoder"] == encoder.fingerprint
+    assert linear_reranker.named("features", static_encoder.load()) is linear_reranker.load()
+    texts = ["Katzen schlafen am Tag. Nachts jagen sie.", "Hunde bellen, wenn jemand kommt.", "Der Zug hält im Dorf."]
+    with Index.create(tmp_path / "x", encoder="multilingual") as index:
+        index.add(pychunk.segment(texts, encoder="multilingual", vectors="sentence"))
+        index.save()
+        first = index.search("Wann jagen Katzen?", k=3, stages=Rerank("features", 3))[0]
+        inputs = linear_reranker.Inputs(index._contents.searcher())
+        own = inputs.of("Wann jagen Katzen?", encoder.encode_queries(["Wann jagen Katzen?"])[0], first)
+    assert first[0].document_index == 0
+    np.testing.assert_allclose([hit.score for hit in first], own @ weights.weights, rtol=1e-5)
 
 
 def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path) -> None:
