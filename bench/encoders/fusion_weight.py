@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 import pychunk
 from pychunk.encoders import registry
+from pychunk.encoders.piece_encoder import PieceEncoder
 from pychunk.index import Ranking
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -113,8 +114,8 @@ def main() -> None:
     parser.add_argument("--save", type=Path, metavar="FILE", help="write all figures as JSON")
     options = parser.parse_args()
     encoder = registry.vector_encoder(options.encoder)
-    if not options.english:
-        encoder.cosine_weight = 1.0  # type: ignore[union-attr]  # otherwise the weight that was chosen would count, too
+    if isinstance(encoder, PieceEncoder) and not options.english:
+        encoder.cosine_weight = 1.0  # otherwise the weight that was chosen would count, too
     chapters: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for chapter in pq.read_table(options.manuals).to_pylist():
         if chapter["part"] == options.part:

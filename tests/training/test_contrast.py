@@ -246,6 +246,9 @@ def test_an_interrupted_training_goes_on_to_the_same_rows(folder: Path, monkeypa
     with pytest.raises(KeyboardInterrupt):
         contrast.train(start, examples, plan, folder / "cut.pt")
     assert (folder / "cut.pt").is_file()
+    for rows, other in ((start, contrast.Plan(steps=12, batch=16, rate=0.04)), (2 * start, plan)):
+        with pytest.raises(ValueError, match=r"cut\.pt is of a training with other settings, rows or texts: delete it"):
+            contrast.train(rows, read(folder)[0], other, folder / "cut.pt")
     np.testing.assert_array_equal(contrast.train(start, read(folder)[0], plan, folder / "cut.pt"), whole)
 
 

@@ -100,7 +100,11 @@ def vectors(rows: Any, texts: Sequence[npt.NDArray[np.int32]]) -> Any:
 
 
 def train(start: F32, examples: Examples, plan: Plan, state: Path) -> F32:
-    """Return the trained rows. ``state`` is a file from which an interrupted training goes on."""
+    """Return the trained rows. ``state`` is a file from which an interrupted training goes on.
+
+    Raises:
+        ValueError: The file is of a training with other settings, rows or texts.
+    """
     torch = import_torch()
     rows = torch.nn.Parameter(torch.from_numpy(start.copy()))
     optimizer = torch.optim.SparseAdam([rows], lr=plan.rate, betas=(0.9, 0.99))
