@@ -193,6 +193,7 @@ class Segmenter:
         )
         if np.isnan(self.plan.threshold_value) and self.models.threshold is not None:
             self.plan = self.plan.with_(threshold_value=self.models.threshold)
+            self.models.sets_threshold = True
 
     def _plan(self, usual_size: int | None, shared: Mapping[str, Any], special: int) -> Plan:
         """Return the plan of the method with its budget.

@@ -20,7 +20,7 @@ class Vectors:
             sentence, in the column ``sentences``.
         encoder: The encoder of these vectors, if it is not the one that the method uses: ``"static"``, a name from
             ``pychunk model list``, a folder that ``pychunk export`` wrote, or a :class:`pychunk.Encoder`. Default: the
-            method's encoder; for ``nsp`` the static one.
+            method's encoder; for ``nsp`` by a cross-encoder the static one.
         late_chunking: Whether the encoder reads whole documents in place of single sentences. The vector of a sentence
             is then the mean of its tokens' states, so it depends on the text around the sentence. The method's cuts do
             not change. Only for transformers with mean pooling.

@@ -116,7 +116,7 @@ def write(out: Path, model: Any, history: History, material: Material, options: 
     probabilities = nsp_fit.predict(model, material.held_out, pairs, MAX_LENGTH)
     metrics = {"float": report(material.held_out, pairs, probabilities), "int8": measure(out, material, options)}
     shipped = PairScorer(out)
-    neighbours = nsp_pairs.draw(material.training, 2 * THRESHOLD_PAIRS, 0.5, options.seed + 2)
+    neighbours = nsp_pairs.draw(material.training.documents, 2 * THRESHOLD_PAIRS, 0.5, options.seed + 2)
     neighbours = neighbours.take(neighbours.kind == nsp_pairs.NEXT)
     threshold = round(float(scored(shipped, material.training, neighbours).mean(dtype=np.float64)), 4)
     notes = {
@@ -156,7 +156,7 @@ def evaluate(out: Path, material: Material, options: argparse.Namespace) -> None
 
 def held_out_pairs(material: Material, options: argparse.Namespace) -> nsp_pairs.Pairs:
     """Return the pairs to measure models on, the same for every stage."""
-    return nsp_pairs.draw(material.held_out, HELD_OUT_PAIRS, 0.5, options.seed + 1)
+    return nsp_pairs.draw(material.held_out.documents, HELD_OUT_PAIRS, 0.5, options.seed + 1)
 
 
 def measure(model: Path, material: Material, options: argparse.Namespace) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def fit(model: Any, sentences: nsp_pairs.Sentences, plan: Plan, folder: Path) ->
     parts = -(-plan.pairs // plan.part)
     for part in range(first, parts):
         seed = [plan.seed, plan.stage, part]
-        own = nsp_pairs.draw(sentences, min(plan.part, plan.pairs - part * plan.part), plan.same, seed)
+        own = nsp_pairs.draw(sentences.documents, min(plan.part, plan.pairs - part * plan.part), plan.same, seed)
         rows, lengths = nsp_pairs.fill(sentences, own, plan.max_length, CLS, SEP)
         labels = torch.from_numpy((own.kind != nsp_pairs.NEXT).astype(np.int64)).to(device())
         steps = nsp_pairs.batches(np.array([len(row) for row in rows]), plan.tokens, seed)

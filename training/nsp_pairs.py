@@ -66,27 +66,32 @@ def tokenize(texts: Sequence[str]) -> Sentences:
     return Sentences(native.tokenize(static_encoder.load(), text, features.bounds), features.doc_offsets)
 
 
-def draw(sentences: Sentences, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:
+def draw(documents: I64, count: int, same_share: float, seed: int | Sequence[int]) -> Pairs:
     """Draw ``count`` pairs, half of them neighbours; ``same_share`` of the strangers are from the same document.
 
-    A stranger is any sentence except the first and the one that follows it. Documents of fewer than four sentences are
-    left out.
+    ``documents`` are runs of sentences, as in :class:`Sentences`. A stranger is any sentence except the first and the
+    one that follows it. Documents of fewer than four sentences are left out.
+
+    Raises:
+        ValueError: There is one document alone, so that no stranger is from another one.
     """
+    if len(documents) < 3 and same_share < 1:
+        raise ValueError("strangers of other documents need two documents; got one")
     random = np.random.default_rng(seed)
-    sizes = np.diff(sentences.documents)
+    sizes, sentences = np.diff(documents), int(documents[-1])
     document_of = np.repeat(np.arange(len(sizes)), sizes)
-    position = np.arange(len(sentences)) - sentences.documents[:-1][document_of]
+    position = np.arange(sentences) - documents[:-1][document_of]
     able = np.flatnonzero((sizes[document_of] >= 4) & (position + 1 < sizes[document_of]))
     first = random.permutation(able) if count // 2 <= len(able) else random.choice(able, count // 2)
     first = np.repeat(first[: count // 2], 2)
     kind = np.where(random.random(len(first)) < same_share, SAME_DOCUMENT, OTHER_DOCUMENT).astype(np.int8)
     kind[::2] = NEXT
-    start, size = sentences.documents[:-1][document_of[first]], sizes[document_of[first]]
+    start, size = documents[:-1][document_of[first]], sizes[document_of[first]]
     # One of the size - 2 sentences of the document that are neither the first nor the next.
     near = (random.random(len(first)) * (size - 2)).astype(np.int64)
     same = start + near + 2 * (near >= first - start)
     # One of the sentences outside the document.
-    far = (random.random(len(first)) * (len(sentences) - size)).astype(np.int64)
+    far = (random.random(len(first)) * (sentences - size)).astype(np.int64)
     other = far + size * (far >= start)
     second = np.select([kind == NEXT, kind == SAME_DOCUMENT], [first + 1, same], other)
     return Pairs(first, second, kind)

@@ -119,14 +119,13 @@ def agreement(mine: F32, teacher: F32, mine_threshold: float, teacher_threshold:
     }
 
 
-def write(out: Path, model: Any, facts: dict[str, Any]) -> None:
-    """Write ``nsp_static.npz``, ``nsp_static.json`` and the model card ``nsp_static.md``."""
+def write_model(out: Path, model: Any) -> dict[str, Any]:
+    """Write ``nsp_static.npz``, and return the facts of its format and weights."""
     weights = {name: model[name].weight.detach().numpy() for name in ("first", "second", "product")}
     weights["bias"] = model["first"].bias.detach().numpy()
     weights["out"] = model["out"].weight.detach().numpy()[0]
     weights["out_bias"] = model["out"].bias.detach().numpy()[0]
-    stored = {"format": 1, "name": "pychunk-nsp-static-en", **write_weights(out / "nsp_static.npz", weights), **facts}
-    write_facts(out / static_nsp.FACTS, stored, nsp_static_card.card(stored))
+    return {"format": 1, **write_weights(out / "nsp_static.npz", weights)}
 
 
 def train(options: argparse.Namespace) -> None:
@@ -135,7 +134,7 @@ def train(options: argparse.Namespace) -> None:
     material = nsp.gather(options)
     teacher = PairScorer(options.teacher)
     vectors, held_vectors = sentence_vectors(material.training), sentence_vectors(material.held_out)
-    pairs = nsp_pairs.draw(material.training, options.pairs, options.same, options.seed + 3)
+    pairs = nsp_pairs.draw(material.training.documents, options.pairs, options.same, options.seed + 3)
     wanted = (pairs.kind == nsp_pairs.NEXT).astype(np.float32)
     begun = time.monotonic()
     taught = pairs.take(np.arange(options.taught))
@@ -144,7 +143,7 @@ def train(options: argparse.Namespace) -> None:
     model = network(vectors.shape[1], options.hidden, options.seed)
     fit(model, vectors, pairs, wanted, options)
 
-    held = nsp_pairs.draw(material.held_out, nsp.HELD_OUT_PAIRS, 0.5, options.seed + 1)
+    held = nsp_pairs.draw(material.held_out.documents, nsp.HELD_OUT_PAIRS, 0.5, options.seed + 1)
     mine, its = predict(model, held_vectors, held), nsp.scored(teacher, material.held_out, held)
     neighbours = taught.take(taught.kind == nsp_pairs.NEXT)
     threshold = round(float(predict(model, vectors, neighbours).mean(dtype=np.float64)), 4)
@@ -167,7 +166,8 @@ def train(options: argparse.Namespace) -> None:
         "metrics": metrics,
         "command": command("python -m training.nsp_static", options, ["held_out", *names(Plan)]),
     }
-    write(options.out, model, facts)
+    stored = {"name": "pychunk-nsp-static-en", **write_model(options.out, model), **facts}
+    write_facts(options.out / static_nsp.FACTS, stored, nsp_static_card.card(stored))
 
 
 def parser() -> argparse.ArgumentParser:

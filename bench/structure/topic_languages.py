@@ -1,8 +1,7 @@
 """Section starts of translated manuals, found by `topic` and by other methods, all in vectors of `multilingual`.
 
 The chapters are in one line without headings. The network learned from other pages in the first three languages, and
-saw no section of the last two. The thresholds of `semantic` are the best on validation chapters of the language. The
-method `nsp` is left out, because it reads English.
+saw no section of the last two. The thresholds of `semantic` are the best on validation chapters of the language.
 
     python -m training.manuals --debs debs --out manuals.parquet
     python bench/structure/topic_languages.py manuals.parquet --save bench/results/topic_languages.json
@@ -39,7 +38,7 @@ def compare(file: Path, language: str) -> tuple[list[dict[str, Any]], list[dict[
     )
     best = tuned(held, PERCENTILES, encoder=ENCODER)
     label = f"semantic, window {best['window']}, percentile {best['threshold'][1]}, the best on validation"
-    methods = {name: {**own, "encoder": ENCODER} for name, own in METHODS.items() if not name.startswith("nsp")}
+    methods = {name: {**own, "encoder": ENCODER} for name, own in METHODS.items()}
     own, rows, differences = shown.f1(methods[OURS]), [], []
     for method, options in {**methods, label: best}.items():
         said = {"language": language, "sections": LANGUAGES[language], "method": method}

@@ -257,11 +257,7 @@ class Arguments {
       kept_.push_back(*flags);
       in_.fallback = view(*flags);
     }
-    if (head != nullptr) {
-      PYCHUNK_CHECK(head->head.first.cols == in_.table.cols, "the pair head is for vectors of ", head->head.first.cols,
-                    " dimensions, the table has ", in_.table.cols);
-      in_.pair_head = &head->head;
-    }
+    if (head != nullptr) in_.pair_head = &head->head;
     in_.topic_head = topic;
   }
 
@@ -362,13 +358,16 @@ class Arguments {
   void check() const {
     // A batch without documents needs no scores: callers use one to learn the columns.
     PYCHUNK_CHECK(!plan_.method->pairs || in_.texts.size() == 0 || in_.cuts.given() || in_.pair_scores.size() > 0 ||
-                      (in_.pair_head != nullptr && in_.table.data != nullptr),
-                  plan_.method->name, " needs pair_scores, or a pair head with a table; got neither, so pass one");
+                      (in_.pair_head != nullptr && (in_.table.data != nullptr || in_.vectors.given())),
+                  plan_.method->name,
+                  " needs pair_scores, or a pair head with vectors or a table; got neither, so pass one");
     PYCHUNK_CHECK(in_.kept == nullptr || in_.texts.size() == 1, "kept sentences need one document, got ",
                   in_.texts.size());
     const Inputs in = inputs();
     PYCHUNK_CHECK(!plan_.method->topics || in.cuts.given() || in.pair_scores.size() > 0 || in.topic_head != nullptr,
                   plan_.method->name, " needs pair_scores, or a topic head; got neither, so pass one");
+    PYCHUNK_CHECK(in.pair_head == nullptr || in.dim() == 0 || in.dim() == in.pair_head->first.cols,
+                  "the pair head is for vectors of ", in.pair_head->first.cols, " dimensions, got ", in.dim());
     PYCHUNK_CHECK(in.topic_head == nullptr || !in.needs_vectors() || in.dim() == in.topic_head->vectors.rows,
                   "the topic head is for vectors of ", in.topic_head->vectors.rows, " dimensions, got ", in.dim());
     PYCHUNK_CHECK(!in.needs_vectors() || in.vectors.given() || in.table.data != nullptr || in.table_vectors.given(),

@@ -1,5 +1,4 @@
-// The probability that one sentence follows another, from their static vectors alone. It is computed by a small network
-// distilled from the next-sentence cross-encoder.
+// The probability that one sentence follows another, from their static vectors alone, computed by a small network.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -481,7 +481,7 @@ def _batches(
     options |= {"vectors": Vectors(vectors, encoder, facts.get("late_chunking", False)), "on_error": on_error}
     if told.llm is not None:
         options = with_llm(options, told.llm)
-    if encoder == registry.MULTILINGUAL and cutting.method != "nsp":
+    if encoder == registry.MULTILINGUAL:
         options["encoder"] = encoder  # the static encoder, by whose vectors documents are cut else, knows English
     made = Segmenter(**options)
     if levels is not None:

@@ -85,8 +85,8 @@ def _own(encoder: Any, placement: ModelPlacement) -> Encoder:
 def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> PairEncoder:
     """Return the next-sentence model that a name or directory refers to.
 
-    ``None`` is the cross-encoder of the package ``pychunk-nsp``, and ``"static"`` is the shipped network that reads
-    static vectors. For other values see :func:`vector_encoder`.
+    ``None`` is the cross-encoder of the package ``pychunk-nsp``. ``"static"`` and ``"multilingual"`` are the networks
+    that read the vectors of these encoders. For other values see :func:`vector_encoder`.
 
     Raises:
         ValueError: There is no model of that name, it is for another task, or it is damaged.
@@ -99,7 +99,10 @@ def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") ->
         return cross_encoder.load(model_packages.folder(nsp), runtime, remedy=model_packages.remedy(nsp))
     if encoder == "static":
         return static_nsp.load()
-    return cross_encoder.load(_directory(encoder, "pairs"), runtime)
+    path = _directory(encoder, "pairs")
+    if os.path.isfile(path / static_encoder.FACTS):
+        return static_nsp.load(path, _remedy(encoder))
+    return cross_encoder.load(path, runtime)
 
 
 def relevance_model(model: Any, runtime: str | ModelPlacement = "onnxruntime") -> cross_encoder.PairScorer:
@@ -125,7 +128,8 @@ def identity(encoder: Any) -> Hashable:
     except (ImportError, ValueError):
         return None
     own = model2vec.identity(path) if _is_model2vec(path) else None
-    return os.path.abspath(path), read(path / model_dir.FACTS), read(path / static_encoder.FACTS), own
+    facts = (model_dir.FACTS, static_encoder.FACTS, static_nsp.FACTS)
+    return os.path.abspath(path), *(read(path / name) for name in facts), own
 
 
 def check_not_auto(encoder: Any) -> None:
@@ -157,7 +161,7 @@ def _remedy(encoder: Any) -> str:
 
 
 def _directory(encoder: Any, task: str) -> Path:
-    if encoder == MULTILINGUAL and task == "vectors":
+    if encoder == MULTILINGUAL and task != "relevance":
         from .files import model_packages  # imported here because few programs need a model of a package
 
         return model_packages.folder(model_packages.MULTILINGUAL)
@@ -178,12 +182,13 @@ def _directory(encoder: Any, task: str) -> Path:
                     f"pychunk model get {encoder}"
                 )
     others = {name for name in catalogue.names() if catalogue.about(name).get("task", "vectors") != task}
-    shipped = {"vectors": ["static", MULTILINGUAL], "pairs": ["static"]}.get(task, [])
+    shipped = [] if task == "relevance" else ["static", MULTILINGUAL]
     known = [*shipped, *sorted({*catalogue.names(), *cached_names()} - others)]
     from .._util.suggestions import did_you_mean  # imported here because only an error needs it
 
     kind = "encoder" if task == "vectors" else "model"
-    tables = f"{static_encoder.FACTS}, a model of model2vec or " if task == "vectors" else ""
+    vectors, pairs = f"{static_encoder.FACTS}, a model of model2vec or ", f"{static_nsp.FACTS} or "
+    tables = {"vectors": vectors, "pairs": pairs}.get(task, "")
     raise ValueError(
         f"unknown {kind} {encoder!r}; choose one of {', '.join(known)}, or a directory that holds {tables}"
         f"{model_dir.FACTS}{did_you_mean(encoder, known)}"

@@ -237,7 +237,7 @@ def by_method(
     table = made(data.documents, ids=data.ids, columns=columns).table
     if not shared and encoder.name != "static":
         table = _with_vectors(table, data, encoder)
-    by_model = cutter not in (None, "static") or (method == "nsp" and cutter is None)
+    by_model = method == "nsp" if cutter is None else cutter not in ("static", "multilingual", "auto")
     cutting = count_tokens(data.documents) * (1 + (method == "nsp")) if by_model else 0
     said = method.name if isinstance(method, Method) else method or "default"
     shown = " ".join([said, *(f"{key}={value}" for key, value in options.items() if key != "unit")])

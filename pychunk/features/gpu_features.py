@@ -6,7 +6,7 @@ Vectors stay in the device's memory unless the table holds them. Scores take 9 b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from .sentence_features import with_sentences, with_tokens
 if TYPE_CHECKING:
     from .._cuda import Array
     from .._engine.engine import Engine
+    from ..encoders.piece_encoder import PieceEncoder
     from ..encoders.registry import VectorEncoder
 
     #: The input of a kernel for sentence vectors: (table of token vectors, token ids, offsets of the sentences in the
@@ -172,7 +173,10 @@ class DeviceScorer:
         if isinstance(self.cutter, TransformerEncoder):
             threads = prepared.request.threads
             return self.cutter.encode_tokens_on_device(prepared.tokens, threads=threads, report=report), None
-        assert isinstance(self.cutter, StaticEncoder)
+        if not isinstance(self.cutter, StaticEncoder):  # a table of pieces, which the CPU reads
+            pieces = cast("PieceEncoder", self.cutter)
+            found = pieces.encode_tokens(prepared.tokens, threads=prepared.request.threads)
+            return _device.to_device(found, device), None
         if self._table is None:
             self._table = _device.to_device(self.cutter.table, device)
         ids, id_offsets = (_device.to_device(part, device) for part in prepared.tokens[:2])

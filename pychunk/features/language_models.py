@@ -35,17 +35,15 @@ class LanguageModels(Models):
         **options: The further options.
 
     Raises:
-        ValueError: The method reads pairs of sentences, or a device is given.
+        ValueError: A device is given.
     """
 
     def __init__(
         self, method: Method, plan: Plan, table_encoder: Any, placement: ModelPlacement, **options: Any
     ) -> None:
-        if "pairs" in method.traits.needs:
-            raise ValueError(f"encoder='auto' has no model of pairs, which {method.name!r} reads: leave it out")
         if placement.device is not None:
             raise ValueError(f"encoder='auto' runs on the CPU; got the device {placement.device.name}: leave it out")
-        super().__init__(method, plan, None, table_encoder, placement, **options)
+        super().__init__(method, plan, "static", table_encoder, placement, **options)
         self.others: Models | None = None
         with contextlib.suppress(ImportError):  # The warning about other languages has the command.
             self.others = Models(method, plan, MULTILINGUAL, table_encoder, placement, **options)
@@ -68,7 +66,7 @@ class LanguageModels(Models):
         """Return a request of documents that are all in English or, if ``foreign``, all in other languages."""
         if self.others is None or not foreign:
             return super().request(features, plan, **arguments)
-        if self.threshold is not None and plan.threshold_value == self.threshold:
+        if self.sets_threshold:
             plan = plan.with_(threshold_value=self.others.threshold)
         return self.others.request(features, plan, **arguments).with_(foreign=True)
 
@@ -86,7 +84,7 @@ class LanguageModels(Models):
         found = super().metadata(own_vectors)
         if self.others is not None and not own_vectors:
             known = self.others.metadata(False)
-            if self.threshold is not None:
+            if self.sets_threshold:
                 known["threshold_value"] = self.others.threshold
             found["other_languages"] = {name: known[name] for name in known if known[name] != found.get(name)}
             if self._fills_table and self.table is not self.others.table:

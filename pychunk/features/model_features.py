@@ -86,8 +86,12 @@ class Models:
         counter: CountingTokenizer | None = None,
     ) -> None:
         self.method, self.placement = method, placement
+        #: True if the plan has the model's own threshold, because the caller gave none.
+        self.sets_threshold = False
         self.pairs: PairEncoder | None = pair_encoder(encoder, placement) if "pairs" in method.traits.needs else None
-        self.cutter: VectorEncoder = load_static() if self.pairs else vector_encoder(encoder, placement)
+        # A cross-encoder reads no vectors, so those of the table are the static encoder's.
+        pairs_read = self.pairs.encoder if self.pairs is not None and self.pairs.in_engine else load_static()
+        self.cutter: VectorEncoder = vector_encoder(encoder, placement) if self.pairs is None else pairs_read
         self.topic = _topic_model(method, self.cutter)
         self.table: VectorEncoder = self.cutter if table_encoder is None else vector_encoder(table_encoder, placement)
         #: The encoder whose vectors of the table are made by late chunking; None if they are not.
@@ -95,7 +99,8 @@ class Models:
         #: True if one encoder cuts and fills the table, so that its vectors are computed once. False for late chunking,
         #: because the choice of the vectors to return must not change the cuts.
         self.one_encoder = self.table is self.cutter and not late
-        self._cuts_by_vectors = "vectors" in method.traits.needs
+        network = self.pairs is not None and self.pairs.in_engine
+        self._cuts_by_vectors = "vectors" in method.traits.needs or (network and not self.cutter.in_engine)
         self._fills_table = plan.chunk_vectors or plan.sentence_vectors
         self.words = self._words()
         #: The tokenizer that counts tokens for limits and sizes; None if ``words`` does.
@@ -128,8 +133,9 @@ class Models:
     @property
     def cuts_by_static(self) -> bool:
         """True if vectors of the static encoder decide where documents are cut."""
-        cutter = self.pairs or (self.cutter if self._cuts_by_vectors else None)
-        return cutter is not None and cutter.in_engine
+        if self.pairs is None:
+            return self._cuts_by_vectors and self.cutter.in_engine
+        return self.pairs.in_engine and self.cutter.in_engine
 
     @property
     def returns_static(self) -> bool:
@@ -174,7 +180,7 @@ class Models:
         told = f"method {plan.method!r}" + (f" with within={plan.within!r}" if plan.within != "size" else "")
         if own and head is not None:
             raise ValueError(
-                f"{told} with encoder='static' reads its own vectors; leave out columns={{'sentence_vectors': ...}}"
+                f"{told} reads vectors of {self.cutter.fingerprint}; leave out columns={{'sentence_vectors': ...}}"
             )
         if own and self.topic is not None:
             raise ValueError(
@@ -213,7 +219,8 @@ class Models:
             found["late_chunking"] = True
         running = [model for model in self.in_use if not model.in_engine]
         if running:
-            found["runtime"], found["precision"] = running[0].running
+            chosen = [model.running for model in running if model.running[0] != "native"] or [running[0].running]
+            found["runtime"], found["precision"] = chosen[0]
         if self.placement.device is not None:
             found["device"] = self.placement.device.name
         return found
@@ -243,10 +250,10 @@ class Models:
         work = _Work(
             with_sentences(request, engine), engine, self.words, PassProgress(sum([pairs, cuts, again]), report)
         )
-        if pairs or (not natively and self.pairs is not None):
-            work.add_pair_scores(self.pairs)
         if cuts:
             work.add_vectors("vectors", self.cutter)
+        if pairs or (not natively and self.pairs is not None):
+            work.add_pair_scores(self.pairs)
         if again and self.late is None:
             own_table = self.one_encoder and not self.table.in_engine
             work.add_vectors("vectors" if own_table else "table_vectors", self.table)

@@ -53,8 +53,8 @@ class PychunkChunker(BaseChunker):
         made = Segmenter(method, **more)
         self.segmenter = made if made.plan.max_tokens else Segmenter(method, **{**more, "max_tokens": NO_LIMIT})
         encoder = {name: more[name] for name in ("encoder", "placement", "tokenizer") if name in more}
-        if method == "nsp":
-            encoder.pop("encoder", None)  # Method sentence, below, cannot use nsp's encoder, which reads pairs.
+        if method == "nsp" and encoder.get("encoder") not in ("multilingual", "auto"):
+            encoder.pop("encoder", None)  # Method sentence, below, cannot use a cross-encoder, which reads pairs.
         self._counter = Segmenter("sentence", max_tokens=NO_LIMIT, **encoder)
         super().__init__(self._count)
 

@@ -22,12 +22,14 @@ RANGES = {"value": (0.0, 1.0), "percentile": (0.0, 100.0), "std": ANY, "iqr": AN
 class Nsp(Method):
     """A method that cuts where a sentence probably does not follow the one before (BERT's next-sentence prediction).
 
-    It cuts where ``p_i = P(sentence i + 1 follows sentence i)`` is below a threshold. One of three models computes
-    ``p``. The default is a cross-encoder with a next-sentence head that pychunk ships. Pass ``encoder=`` and a
-    directory to use any model that ``pychunk export --task pairs`` wrote. Pass ``encoder="static"`` to use a small
-    network on the static vectors. The option ``threshold`` is a number from 0 to 1, or a pair ``("percentile", q)``,
-    ``("std", k)`` or ``("iqr", k)`` that is computed from the document's own ``p``, as for ``semantic``. The default
-    threshold was fitted on training articles and is stored with the model. For an exported model it is 0.5.
+    It cuts where ``p_i = P(sentence i + 1 follows sentence i)`` is below a threshold. By default, the cross-encoder of
+    the package ``pychunk-nsp`` computes ``p``, for English. Pass ``encoder=`` and a directory to use any model that
+    ``pychunk export --task pairs`` wrote. Pass ``encoder="static"``, or ``"multilingual"`` or ``"auto"`` for other
+    languages, to use a small network on the vectors of that encoder.
+
+    The option ``threshold`` is a number from 0 to 1, or a pair ``("percentile", q)``, ``("std", k)`` or ``("iqr", k)``
+    that is computed from the document's own ``p``, as for ``semantic``. The default is the mean ``p`` of neighbours in
+    the text that the model learned from, and is stored with it. For an exported model it is 0.5.
     ``Segmenter.fit(sample)`` sets the threshold to the mean ``p`` of a sample.
     """
 

@@ -304,3 +304,14 @@ def test_counts_of_tokens_that_the_caller_passes_decide_on_a_gpu_too(gpu: Device
     )
     assert max(here.table["tokens"].to_pylist()) > 50
     assert there.table.equals(here.table)
+
+
+@pytest.mark.parametrize("method", ["pic", "semantic"])
+def test_vectors_of_pieces_are_cut_on_a_gpu_too(gpu: Device, method: str) -> None:
+    pytest.importorskip("pychunk_multilingual", reason="the package pychunk-multilingual is not installed")
+    texts = ["Katzen schnurren. Hunde bellen nachts. Sterne sind Sonnen. Es hat geregnet. Die Erde ist rund.", ""]
+    here, there = (
+        pychunk.segment(texts, method, encoder="multilingual", vectors="chunk", min_tokens=0, placement=placement)
+        for placement in ("cpu", "cuda")
+    )
+    assert there.table.equals(here.table)

@@ -32,6 +32,7 @@ FOLDER = Path(pychunk.__file__).parent / "models"
         multilingual_card.FOLDER / "README.md",
         multilingual_card.FOLDER / "topic.md",
         multilingual_card.FOLDER / "rank.md",
+        multilingual_card.FOLDER / "nsp_static.md",
         nsp_card.FOLDER / "README.md",
     ],
     ids=str,

@@ -396,6 +396,13 @@ def test_chonkies_tokenizer_counts_as_the_chunks_do(chonkie: Any) -> None:
         assert chunker.tokenizer.count_tokens(" ") == 0
 
 
+def test_chonkies_tokenizer_counts_as_a_network_on_other_vectors_does(chonkie: Any) -> None:
+    pytest.importorskip("pychunk_multilingual", reason="the package pychunk-multilingual is not installed")
+    text = "Die Katzen schnurren zufrieden. Hunde bellen nachts."
+    chunker = chonkie.PychunkChunker("nsp", encoder="multilingual")
+    assert chunker.tokenizer.count_tokens(text) == sum(chunk.token_count for chunk in chunker.chunk(text))
+
+
 def test_chonkie_runs_it(chonkie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from chonkie import BaseChunker, Chunk, Document, Pipeline
 

@@ -45,7 +45,7 @@ def rows(chunks: pychunk.ChunkBatch) -> list[dict]:
     return chunks.table.drop([name for name in ("encoder",) if name in chunks.table.column_names]).to_pylist()
 
 
-@pytest.mark.parametrize("method", [None, "topic", "pic", "semantic", "cluster", "fixed", "structure"])
+@pytest.mark.parametrize("method", [None, "topic", "pic", "semantic", "cluster", "nsp", "fixed", "structure"])
 def test_a_document_is_cut_as_with_the_encoder_of_its_language(method: str | None) -> None:
     found = pychunk.segment(TEXTS, method, encoder="auto", vectors="chunk")
     for row, (text, encoder) in enumerate(zip(TEXTS, ENCODERS, strict=True)):
@@ -149,13 +149,38 @@ def test_a_gpu_is_refused() -> None:
         LanguageModels(segmenter.method, segmenter.plan, None, place)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"method": "nsp"}, "no model of pairs, which 'nsp' reads"),
-        ({"vectors": pychunk.Vectors("chunk", "auto")}, "one encoder is needed here"),
-    ],
-)
-def test_what_auto_cannot_be_is_refused(arguments: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        pychunk.Segmenter(encoder="auto", **arguments)
+def test_vectors_of_the_table_have_one_encoder() -> None:
+    with pytest.raises(ValueError, match="one encoder is needed here"):
+        pychunk.Segmenter(encoder="auto", vectors=pychunk.Vectors("chunk", "auto"))
+
+
+@pytest.mark.parametrize("threshold", [0.5, "default", ("percentile", 20), ("std", "default")])
+def test_a_threshold_of_the_caller_holds_in_every_language(threshold: object) -> None:
+    """Also one that equals the default of the network for English."""
+    default = pychunk.Segmenter("nsp", encoder="static").plan.threshold_value
+    given = {"default": default}.get(threshold, threshold) if isinstance(threshold, str) else threshold
+    if isinstance(given, tuple):
+        given = tuple(default if part == "default" else part for part in given)
+    found = pychunk.segment(TEXTS, "nsp", encoder="auto", threshold=given)
+    for row, (text, encoder) in enumerate(zip(TEXTS, ENCODERS, strict=True)):
+        own = [each | {"document_index": 0} for each in rows(found) if each["document_index"] == row]
+        assert own == rows(pychunk.segment(text, "nsp", encoder=encoder, threshold=given))
+    assert "threshold_value" not in found.metadata["other_languages"]
+    usual = pychunk.segment(TEXTS, "nsp", encoder="auto").metadata
+    own = pychunk.Segmenter("nsp", encoder="multilingual").plan.threshold_value
+    assert usual["other_languages"]["threshold_value"] == own != default
+
+
+def test_next_sentences_in_other_languages_have_a_network_of_their_own() -> None:
+    path = model_packages.folder(model_packages.MULTILINGUAL)
+    facts, weights = json.loads((path / "nsp_static.json").read_text()), np.load(path / "nsp_static.npz")
+    segmenter = pychunk.Segmenter("nsp", encoder="multilingual")
+    assert segmenter(GERMAN).metadata["encoder"].startswith("pychunk-nsp-static-multilingual:")
+    vectors = pychunk.segment(GERMAN, "sentence", encoder="multilingual", vectors="chunk").table["vector"]
+    u, v = (np.stack(vectors.to_pylist())[rows].astype(np.float32) for rows in (slice(-1), slice(1, None)))
+    inside = u @ weights["first"].T + v @ weights["second"].T + (u * v) @ weights["product"].T + weights["bias"]
+    odds = np.maximum(inside, 0) @ weights["out"] + weights["out_bias"]
+    scores = segmenter.scores(GERMAN)
+    found = np.array(scores["score"].to_pylist()[:-1])
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-odds)), atol=1e-4)
+    assert scores["threshold"].to_pylist() == pytest.approx([facts["threshold"]] * len(scores))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 from pychunk.encoders.piece_encoder import PieceEncoder
 from pychunk.encoders.registry import vector_encoder
+from pychunk.training.corpus import part_of
 from pychunk.training.token_bags import Bags
 from training.manuals import sections
 from training.multilingual import examples as made
 from training.multilingual import repositories
+from training.multilingual import texts as read_texts
 from training.multilingual.examples import Batch, Examples, held_out
 from training.multilingual.texts import Texts
 
@@ -67,7 +70,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     pq.write_table(pa.Table.from_pylist(chapters), tmp_path / "manuals.parquet")
     articles = [
-        {"title": sentence("en", at), "text": "Early life.\n" + " ".join(sentence("en", at + i) for i in range(9))}
+        {
+            "id": str(at),
+            "title": sentence("en", at),
+            "text": "Early life.\n" + " ".join(sentence("en", at + i) for i in range(9)),
+        }
         for at in numbers
     ]
     pq.write_table(pa.Table.from_pylist(articles), tmp_path / "articles.parquet")
@@ -134,6 +141,51 @@ def test_only_the_training_part_of_manuals_is_read(folder: Path) -> None:
     assert list(read(folder, ["de"])[0].headings) == ["en"]
 
 
+def test_articles_on_which_others_are_measured_are_not_read(folder: Path) -> None:
+    examples, words = read(folder)
+    titles = [sentence("en", at) for at in range(0, 4000, 100) if part_of(str(at)) == "train"]
+    learned = {numbers_of(words, examples.pieces(examples.paragraphs.first + at))[:4] for at in range(len(titles))}
+    assert 0 < len(titles) < 40
+    assert len(examples.paragraphs) == len(titles)
+    assert learned == {"".join(str(WORDS.index(word.strip(".")[:-2])) for word in title.split()) for title in titles}
+
+
+def test_a_title_of_several_articles_names_none(folder: Path) -> None:
+    lines = (folder / "titles.jsonl").read_text().splitlines()
+    (folder / "titles.jsonl").write_text(
+        "\n".join([*lines, json.dumps({"en": sentence("en", 0), "de": "other."})]) + "\n"
+    )
+    before = len(set(read(folder)[0].about.tolist()) - {-1})
+    (folder / "titles.jsonl").write_text("\n".join(lines) + "\n")
+    assert before == len(set(read(folder)[0].about.tolist()) - {-1}) - 1
+
+
+def test_passages_of_news_have_no_sentence_in_common(folder: Path) -> None:
+    examples, words = read(folder)
+    for _ in range(8):
+        answers = [answer for _, answer in sides(words, examples._news(64))]
+        assert answers
+        assert len(set(answers)) == len(answers)
+
+
+def test_some_queries_are_asked_with_the_words_of_questions(folder: Path) -> None:
+    asked = [
+        {"source": "tatoeba", "language": "de", "text": f"wo? {word}? ist?", "english": f"where? {word}? is?"}
+        for word in WORDS
+    ]
+    with (folder / "pairs.jsonl").open("a") as stream:
+        stream.writelines(json.dumps(pair) + "\n" for pair in asked)
+    examples, words = read(folder)
+    assert len(examples.questions["de"]) == len(examples.questions["en"]) == len(WORDS)
+    query, ends = np.array([words.index("seade")], np.int32), {"wo?", "ist?"}
+    found = [[words[piece] for piece in examples._asked(query, "de")] for _ in range(400)]
+    alone = found.count(["seade"]) / len(found)
+    assert 0.6 < alone < 0.85  # 0.7, and those that take no word of a question
+    assert all("seade" in words_ and len(words_) <= 4 for words_ in found)
+    assert ends <= {word for words_ in found for word in words_}
+    assert [examples._asked(query, "fr").tolist() for _ in range(9)] == [query.tolist()] * 9
+
+
 def test_batches_are_the_same_for_a_seed(folder: Path) -> None:
     streams = [read(folder)[0].batches(16) for _ in range(2)]
     for _ in range(12):
@@ -196,6 +248,48 @@ def test_translations_are_read_from_their_sources(tmp_path: Path) -> None:
     repositories.read_all(tmp_path, found)
     assert found.parallel == [{"de": ["Eins.", "Zwei."], "en": ["One.", "Two."]}, {"de": ["Drei."], "en": ["Three."]}]
     assert found.pairs == {("tr", "Merhaba.", "Hello."): "tatoeba", ("hi", "एक घर।", "A house."): "treebanks"}
+
+
+def catalogue(messages: Mapping[str, str]) -> bytes:
+    """Return messages as gettext's binary file."""
+    entries = sorted(messages.items())
+    head, at = 28 + 16 * len(entries), 0
+    data, places = b"", [[], []]
+    for side in (0, 1):
+        for entry in entries:
+            text = entry[side].encode()
+            places[side] += [len(text), head + at]
+            data, at = data + text + b"\0", at + len(text) + 1
+    count = len(entries)
+    numbers = [0x950412DE, 0, count, 28, 28 + 8 * count, 0, 0, *places[0], *places[1]]
+    return struct.pack(f"<{len(numbers)}I", *numbers) + data
+
+
+def test_messages_of_programs_are_read_without_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "Content-Type: text/plain; charset=UTF-8\n"
+    german = {
+        "": head,
+        "&Open a <b>file</b>": "Eine <b>Datei</b> ö&ffnen",
+        "menu\x04Close": "Schließen",
+        "race^Orc": "Ork",
+        "%d files": "%d Dateien",
+        "Same": "Same",
+    }
+    files = [
+        ("./usr/share/locale/de/LC_MESSAGES/a.mo", catalogue(german)),
+        ("./usr/share/locale/en_GB/LC_MESSAGES/a.mo", catalogue({"": head, "color": "colour"})),
+        (
+            "./usr/share/locale/fr/LC_MESSAGES/a.mo",
+            catalogue({"": f"{head}Plural-Forms: nplurals=2; plural=EXPRESSION;\n"}),
+        ),
+    ]
+    monkeypatch.setattr(
+        read_texts, "members", lambda deb, pattern: [each for each in files if re.search(pattern, each[0])]
+    )
+    found = Texts()
+    read_texts.messages("catalogues", tmp_path, found)
+    expected = {("Eine Datei öffnen", "Open a file"), ("Schließen", "Close"), ("Ork", "Orc")}
+    assert found.pairs == {("de", *pair): "catalogues" for pair in expected}
 
 
 def test_the_loss_is_that_of_the_nearest_sentences() -> None:

@@ -16,6 +16,7 @@ from . import (
     multilingual_card,
     noise_card,
     nsp_card,
+    nsp_multilingual_card,
     nsp_static_card,
     planner_card,
     rank_card,
@@ -47,6 +48,9 @@ def cards(models: Path) -> dict[Path, str]:
         ),
         multilingual_card.FOLDER / "rank.md": rank_card.card(
             read_facts(multilingual_card.FOLDER / "rank.json", REMEDY)
+        ),
+        multilingual_card.FOLDER / "nsp_static.md": nsp_multilingual_card.card(
+            read_facts(multilingual_card.FOLDER / "nsp_static.json", REMEDY)
         ),
         nsp_card.FOLDER / "README.md": nsp_card.card(model_dir.read(nsp_card.FOLDER, "pairs")),
     }

@@ -29,21 +29,23 @@ A table of {facts["tokens"]:,} x {facts["dim"]} int8 rows, one for each piece th
 The vector of a sentence is the unit-length sum of its pieces' rows. Sums of integers are exact, so the vector depends
 only on the text.
 
-- **Made by** `{facts["command"]}`, whose rows were weighted in a second run with `--fitted`, and then by
-  `{contrast["command"]}`, on two cores.
+- **Made by** `{facts["command"]}`, whose rows were weighted in a second run with `--fitted`, then twice from these rows
+  by `{contrast["averaged"][0]["command"]}`, with the examples of this version and of version 1.1.0, on two cores.
+  `python -m training.multilingual.average` made the mean of both tables.
 - **First**, rows learned the vectors of the teacher {facts["teacher"]} (MIT), from weights in 4 bits, in bfloat16. The
   mean vector of each language is subtracted from its vectors, and a text and its English translation learn the mean of
   both vectors. Row lengths then followed from how frequent a piece is in the language that uses it most.
 - **Then**, rows learned to find texts that belong together among all of a batch: parts of sentences and what is around
   them, headings of manuals and what is below, paragraphs of English articles and their titles in any language, and
-  translations of sentences and of titles.
+  translations of sentences and of titles. In the first of the two trainings, some queries are between the first and
+  last words of a question, so that words that only ask weigh little.
 - **Pieces** those that most text of the sources and of frequent words needs, and every single character.
 - **Learned from** {facts["texts"]:,} sentences and frequent words, and {facts["pairs"]:,} translations, then from
-  {contrast["texts"]:,} texts, most of them titles. These languages have a full share of the text:
+  {contrast["averaged"][0]["texts"]:,} texts, most of them titles. These languages have a full share of the text:
   {", ".join(facts["full"])}. {len(facts["languages"]) - len(facts["full"])} others have
   a tenth of it at most, and most of these only messages of MediaWiki. Most translations are about software. The second
-  step read {len(contrast["translations"]) + 1} languages, and all 8,000 articles, also those on which the networks of
-  topics and the weights of features are measured.
+  step read {len(contrast["translations"]) + 1} languages. The training of version 1.1.0 also read all 8,000 English
+  articles, and the first one 4,000 of them, also those on which topics and weights of features are measured.
 - **In a hybrid search** its cosines have {facts["cosine_weight"]:g} of the usual weight, and more if the chunks lack
   words of the query. Headings of manuals, as questions for their sections, chose this weight.
 - **Licence** {facts["licence"]}. The model contains no text of its sources.

@@ -185,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--unseen", nargs="*", default=[], metavar="LANGUAGE", help="languages whose headings are left out")
     add("--teacher", default="e5-small", metavar="NAME", help="encoder to compare with (default: %(default)s)")
     add("--threads", type=int, default=os.cpu_count() or 1, help="threads of torch (default: all)")
-    add_articles(made, "title and text")
+    add_articles(made, "id, title and text")
     add_out(made)
     add_plan(made, Plan())
     options = made.parse_args(arguments)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 import pychunk
+from pychunk.training.corpus import part_of
 from pychunk.training.token_bags import Bags
 
 from ..manuals import sections
@@ -33,7 +34,7 @@ MOST, SOFTWARE = 60_000, 3
 HEADINGS, PARAGRAPHS = 8_000, 60_000
 #: The fewest characters of a heading, and those that the text below it exceeds.
 HEADING, SECTION = 9, 120
-#: The fewest documents, pairs, titles and headings of a language that is learned from.
+#: The fewest documents, pairs, titles, headings and questions of a language that is learned from.
 LEAST = 300
 #: The sentences of a passage at most.
 SENTENCES = 6
@@ -43,6 +44,11 @@ SAME = 0.75
 TOGETHER, APART, LONG = 4, 5, 4
 #: The fewest pieces of a part of a sentence, one more than the most, and the share that is then left out.
 SHORTEST, LONGEST, DROPPED = 4, 16, 0.15
+#: The share of queries that are asked as questions, the most characters of a question whose words they take, and the
+#: most pieces that they take of its beginning and of its end.
+ASKED, QUESTION, TAKEN = 0.3, 120, 4
+#: The ends of questions.
+MARKS = ("?", "？", "؟", "\u037e")
 
 
 @dataclass
@@ -104,7 +110,7 @@ class Examples:
     Args:
         folder: What ``training.multilingual.texts`` wrote.
         manuals: What ``training.manuals`` wrote.
-        articles: A Parquet file of English articles, with the columns ``title`` and ``text``.
+        articles: A Parquet file of English articles, with the columns ``id``, ``title`` and ``text``.
         full: The languages that are three times as frequent as others.
         unseen: The languages whose headings are not read, because the network of topics is measured on them.
         seed: The seed.
@@ -115,6 +121,7 @@ class Examples:
     ) -> None:
         self.random, self.full = np.random.default_rng(seed), frozenset(full)
         self.rows = Rows()
+        self.questions: dict[str, list[int]] = defaultdict(list)
         self.articles = [article for article in parallel(folder) if not held_out(article)]
         self.languages = sorted(self.articles[0])
         self.documents = self._documents(folder)
@@ -136,6 +143,15 @@ class Examples:
         self.ids, self.offsets = bags.ids, bags.offsets
         self.rows.texts.clear()
 
+    def _add(self, language: str, texts: Sequence[str]) -> int:
+        """Add texts to the rows, note which are questions, and return the number of the first."""
+        first = self.rows.add(texts)
+        marks = (*MARKS, ";") if language == "el" else MARKS
+        self.questions[language] += [
+            first + at for at, text in enumerate(texts) if len(text) <= QUESTION and text.endswith(marks)
+        ]
+        return first
+
     def _documents(self, folder: Path) -> dict[str, I64]:
         """Read consecutive sentences: the first and last row of each document of a language."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -148,7 +164,7 @@ class Examples:
             if document["language"] not in self.languages or sizes[key] >= most:
                 continue
             sizes[key] += len(document["sentences"])
-            first = self.rows.add(document["sentences"])
+            first = self._add(document["language"], document["sentences"])
             found[document["language"]].append((first, first + len(document["sentences"])))
         return {language: np.array(own) for language, own in sorted(found.items()) if len(own) >= LEAST}
 
@@ -159,15 +175,15 @@ class Examples:
             for line in stream:
                 pair = json.loads(line)
                 if pair["language"] in self.languages:
-                    general = pair["source"] in {"tatoeba", "treebanks"}
+                    general = pair["source"] in {"tatoeba", "treebanks", "wesnoth"}
                     found[pair["language"]][general].append((pair["text"], pair["english"]))
         kept: dict[str, list[I64]] = {}
         for language, kinds in sorted(found.items()):
             kept[language] = []
             for own in kinds:
                 chosen = [own[at] for at in self.random.permutation(len(own))[:MOST]]
-                first = self.rows.add([text for text, _ in chosen])
-                second = self.rows.add([english for _, english in chosen])
+                first = self._add(language, [text for text, _ in chosen])
+                second = self._add("en", [english for _, english in chosen])
                 if chosen:
                     kept[language].append(np.stack([np.arange(first, second), np.arange(second, second * 2 - first)]))
         return {language: own for language, own in kept.items() if sum(each.shape[1] for each in own) >= LEAST}
@@ -192,8 +208,10 @@ class Examples:
     def _paragraphs(self, file: Path) -> tuple[Passages, list[str]]:
         """Read paragraphs of English articles, below title and heading, and the titles."""
         found: list[tuple[str, str, str]] = []
-        table = pq.read_table(file, columns=["title", "text"])
-        for title, text in zip(table["title"].to_pylist(), table["text"].to_pylist(), strict=True):
+        for article in pq.read_table(file, columns=["id", "title", "text"]).to_pylist():
+            if part_of(str(article["id"])) != "train":  # topics and features are measured on the others
+                continue
+            title, text = article["title"], article["text"]
             query, taken = title, 0
             for line in text.split("\n"):
                 if len(line) < 60 and re.fullmatch(r"(\S+ ?){1,6}\.", line):
@@ -218,7 +236,8 @@ class Examples:
             if len(names) >= LEAST:
                 first = self.rows.add(list(names.values()))
                 found[language] = dict(zip(names, range(first, len(self.rows.texts)), strict=True))
-        return found, {title: subject for subject, title in own["en"].items()}
+        articles = Counter(own["en"].values())  # several can differ in their brackets alone, which are left out
+        return found, {title: subject for subject, title in own["en"].items() if articles[title] == 1}
 
     def pieces(self, row: int) -> I32:
         """Return the pieces of a text."""
@@ -239,8 +258,8 @@ class Examples:
 
     def _two(self, among: Sequence[str]) -> tuple[str, str]:
         """Return two languages, half of the time one of them English."""
-        other = self._language(among)
         first = "en" if self.random.random() < 0.5 else self._language(among)
+        other = self._language([language for language in among if language != first])
         return (first, other) if self.random.random() < 0.5 else (other, first)
 
     def _part(self, ids: I32, longest: int = LONGEST) -> I32:
@@ -251,12 +270,25 @@ class Examples:
             ids = ids[start : start + size]
         return ids[self.random.random(len(ids)) >= DROPPED]
 
+    def _asked(self, ids: I32, language: str) -> I32:
+        """Return a query, sometimes between the first and last pieces of a question in its language.
+
+        So pieces that only ask, such as "what is the", come to weigh little.
+        """
+        questions = self.questions.get(language, ())
+        if len(questions) < LEAST or self.random.random() >= ASKED:
+            return ids
+        question = self.pieces(questions[int(self.random.integers(len(questions)))])
+        before, after = self.random.integers(TAKEN + 1, size=2)
+        return np.concatenate([question[:before], ids, question[max(before, len(question) - after) :]])
+
     def _parts(self, size: int) -> Batch:
         """Return parts of sentences, and what is around them with or without the sentence.
 
         A document gives some four, as in search, where passages of one document are the hardest to tell apart.
         """
-        batch, documents = Batch(), self.documents[self._language(list(self.documents))]
+        language = self._language(list(self.documents))
+        batch, documents = Batch(), self.documents[language]
         while len(batch.queries) < size:
             first, end = documents[int(self.random.integers(len(documents)))]
             apart = max(APART, (end - first) // TOGETHER)
@@ -264,9 +296,10 @@ class Examples:
                 ids, same = self.pieces(row), self.random.random() < SAME
                 if end - first >= LONG:
                     near = range(max(first, row - 2), min(end, row + 3))
-                    batch.add(self._part(ids), [self.pieces(other) for other in near if same or other != row])
+                    query = self._asked(self._part(ids), language)
+                    batch.add(query, [self.pieces(other) for other in near if same or other != row])
                 elif same:
-                    batch.add(self._part(ids, 10), [ids])
+                    batch.add(self._asked(self._part(ids, 10), language), [ids])
                 elif len(ids) >= 12:
                     half = len(ids) // 2
                     batch.add(ids[:half], [ids[half:]])
@@ -274,22 +307,23 @@ class Examples:
 
     def _below(self, size: int) -> Batch:
         """Return headings of manuals, and what is below them."""
-        passages = self.headings[self._language(list(self.headings))]
-        return self._passages(passages, self.random.integers(len(passages), size=size), None)
+        language = self._language(list(self.headings))
+        passages = self.headings[language]
+        return self._passages(passages, language, self.random.integers(len(passages), size=size), None)
 
     def _about(self, size: int) -> Batch:
         """Return English paragraphs, and their titles in any language."""
         language = "en" if self.random.random() < 0.4 else self._language(list(self.titles))
         chosen = self.random.integers(len(self.paragraphs), size=size)
-        return self._passages(self.paragraphs, chosen, None if language == "en" else self.titles[language])
+        return self._passages(self.paragraphs, language, chosen, None if language == "en" else self.titles[language])
 
-    def _passages(self, passages: Passages, chosen: I64, titles: dict[int, int] | None) -> Batch:
+    def _passages(self, passages: Passages, language: str, chosen: I64, titles: dict[int, int] | None) -> Batch:
         batch = Batch()
         for at in chosen:
             query = passages.first + int(at) if titles is None else titles.get(int(self.about[at]))
             if query is not None:
                 rows = range(passages.bounds[at], passages.bounds[at + 1])
-                batch.add(self.pieces(query), [self.pieces(row) for row in rows])
+                batch.add(self._asked(self.pieces(query), language), [self.pieces(row) for row in rows])
         return batch
 
     def _translations(self, size: int) -> Batch:
@@ -304,14 +338,18 @@ class Examples:
         return batch
 
     def _news(self, size: int) -> Batch:
-        """Return sentences of news, and their translations, half of the time with what is around these."""
+        """Return sentences of news, and their translations, half of the time with what is around these.
+
+        What is around them has no sentence in common, since a passage of another query would be right, too.
+        """
         batch, (one, other) = Batch(), self._two(self.languages)
         first, second = self.news[one], self.news[other]
-        for at in self.random.permutation(len(self.article_of))[:size]:
+        around = 2 if self.random.random() < 0.5 else 0
+        apart = 2 * around + 1
+        rows = np.arange(int(self.random.integers(apart)), len(self.article_of), apart)
+        for at in self.random.permutation(rows)[:size]:
             ids = self.pieces(first + at)
-            near = [at]
-            if self.random.random() < 0.5:
-                near = [row for row in range(at - 2, at + 3) if self._together(at, row)]
+            near = [row for row in range(at - around, at + around + 1) if self._together(at, row)]
             batch.add(
                 self._part(ids) if self.random.random() < 0.7 else ids, [self.pieces(second + row) for row in near]
             )
@@ -321,7 +359,7 @@ class Examples:
         return 0 <= row < len(self.article_of) and bool(self.article_of[at] == self.article_of[row])
 
     def _names(self, size: int) -> Batch:
-        """Return titles and those of the same articles in a language, which may be the same one."""
+        """Return titles and those of the same articles in another language."""
         batch, (one, other) = Batch(), self._two(list(self.titles))
         subjects, own, answers = self.subjects[one], self.titles[one], self.titles[other]
         for at in self.random.integers(len(subjects), size=4 * size):

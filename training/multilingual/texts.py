@@ -51,10 +51,18 @@ SOURCES = {
     "koziev": ("github.com/Koziev/NLP_Datasets: Russian sentences", "CC0-1.0"),
     "ntrex": ("github.com/MicrosoftTranslator/NTREX: news", "CC-BY-SA-4.0"),
     "tatoeba": ("github.com/facebookresearch/LASER: sentences of Tatoeba", "CC-BY-2.0-FR"),
+    "catalogues": ("messages of programs in Debian, such as gnucash-common", "GPL or LGPL, as of each package"),
+    "wesnoth": ("wesnoth-1.16-data of Debian: stories and dialogues", "GPL-2+"),
     "titles": ("github.com/open-dict-data/wikidict-*: titles of Wikipedia's articles from Wikidata", "CC0-1.0"),
 }
 #: Sources of general text; the others are manuals of software, and words.
 GENERAL = {"voice", "wikipedia", "treebanks", "leipzig", "thaigov", "wisesight", "koziev"}
+#: The packages whose messages are read besides LibreOffice's.
+CATALOGUES = {
+    "aptitude-common", "darktable", "digikam-data", "evolution-common", "gimp-data", "gnome-control-center-data",
+    "gnucash-common", "inkscape", "kalzium-data", "kdenlive-data", "kmymoney-common", "krita-l10n", "kstars-data",
+    "okular",
+}  # fmt: skip
 #: Longer texts are no sentences.
 LONGEST = 600
 #: The most pages of one language's manual that are read.
@@ -190,15 +198,21 @@ def mediawiki(deb: Path, into: Texts) -> None:
                 into.pair("mediawiki", language, text, found["en"][key])
 
 
-def interface(deb: Path, into: Texts) -> None:
-    """Read the texts of LibreOffice's interface."""
-    for name, content in members(deb, r"/resource/([\w-]+)/LC_MESSAGES/.*\.mo$"):
-        language = re.search(r"/resource/([\w-]+)/", name)[1]  # type: ignore[index]
-        catalogue = gettext.GNUTranslations(io.BytesIO(content))._catalog  # type: ignore[attr-defined]
+def messages(source: str, deb: Path, into: Texts) -> None:
+    """Read the messages of a program without markup. Those with a place for a value are left out."""
+    for name, content in members(deb, r"/([\w@.-]+)/LC_MESSAGES/.*\.mo$"):
+        language = re.search(r"/([\w@.-]+)/LC_MESSAGES/", name)[1]  # type: ignore[index]
+        if "latin" in language.lower() or code(language) == "en":  # another script than usual
+            continue
+        try:
+            catalogue = gettext.GNUTranslations(io.BytesIO(content))._catalog  # type: ignore[attr-defined]
+        except (ValueError, LookupError, OSError):  # broken, or a rule for plurals or a charset is not filled in
+            continue
         for key, text in catalogue.items():
-            if isinstance(key, str) and isinstance(text, str) and key:
-                english = key.rpartition("\x04")[2].rpartition("|")[2]
-                into.pair("libreoffice", language, re.sub(r"[_~&]", "", text), re.sub(r"[_~&]", "", english))
+            if isinstance(key, str) and isinstance(text, str) and key and not re.search(r"%[\w(]|[{$]\w", key):
+                english = re.split(r"[\x04|^]", key)[-1]  # what stands before it says where the message is used
+                text, english = (re.sub(r"<[^>]*>|&\w+;|[_~&]", "", part) for part in (text, english))
+                into.pair(source, language, text, english)
 
 
 def freedict(deb: Path, into: Texts) -> None:
@@ -272,7 +286,11 @@ def main() -> int:
         elif name == "mediawiki":
             mediawiki(deb, texts)
         elif name.startswith("libreoffice-l10n-"):
-            interface(deb, texts)
+            messages("libreoffice", deb, texts)
+        elif name.startswith("wesnoth-"):
+            messages("wesnoth", deb, texts)
+        elif name in CATALOGUES:
+            messages("catalogues", deb, texts)
         elif name.startswith("dict-freedict-"):
             freedict(deb, texts)
     if options.repositories:

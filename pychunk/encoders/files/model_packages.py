@@ -61,8 +61,8 @@ NSP = ModelPackage(
 MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
-    "1.1.0",
-    "51a34f68f38fec67f28523a6a1620570a36da06cba86be759cb406a96a97c656",
+    "1.2.0",
+    "c0600d9ef797e538050d458136b1db31d1e55f8d98818f316fb253fa6952ac69",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",
