@@ -1,8 +1,8 @@
 """Search XQuAD in each of its languages: is the paragraph of a question found first?
 
 XQuAD asks 1,190 questions about 240 paragraphs, translated into each language. One language is one corpus. The columns
-are BM25 alone, vectors alone, and both (the default), with each encoder. The last columns ask in English for the
-paragraphs of the language.
+are BM25 alone in the encoder's chunks, vectors alone, and both (the default), with each encoder. The last columns ask
+in English for the paragraphs of the language.
 
     pip install ./data/pychunk-multilingual
     python bench/encoders/languages.py --encoder static --encoder multilingual
@@ -68,10 +68,7 @@ def main() -> None:
     encoders = options.encoder or ["static", "multilingual"]
     files = {file.name.split(".")[1]: file for file in sorted((options.data / "xquad").glob("xquad.*.json"))}
     _, english = read(files["en"])
-    heads = [
-        "bm25",
-        *(f"{kind} {name}" for name in encoders for kind in ("dense", "hybrid", *ACROSS)),
-    ]
+    heads = [f"{kind} {name}" for name in encoders for kind in ("bm25", "dense", "hybrid", *ACROSS)]
     print("   " + "".join(f"{head:>24}" for head in heads))
     rows = []
     for language in options.language or files:
@@ -87,10 +84,8 @@ def main() -> None:
                 )
                 index = pychunk.Index.create(Path(folder) / "xquad.idx", encoder=encoder)
                 index.add(chunks)
-                found = {f"dense {encoder}": places(index, questions, wanted, "dense")}
-                found[f"hybrid {encoder}"] = places(index, questions, wanted, "hybrid")
-                if "bm25" not in figures:
-                    found["bm25"] = places(index, questions, wanted, "sparse")
+                modes = {"bm25": "sparse", "dense": "dense", "hybrid": "hybrid"}
+                found = {f"{name} {encoder}": places(index, questions, wanted, modes[name]) for name in modes}
                 asked_in_english = [question for question, _ in english]
                 across = {mode: places(index, asked_in_english, wanted, mode) for mode in ("dense", "hybrid")}
                 for name, place in found.items():
