@@ -38,7 +38,7 @@ def compare(file: Path, language: str) -> tuple[list[dict[str, Any]], list[dict[
     )
     best = tuned(held, PERCENTILES, encoder=ENCODER)
     label = f"semantic, window {best['window']}, percentile {best['threshold'][1]}, the best on validation"
-    methods = {name: {**own, "encoder": ENCODER} for name, own in METHODS.items()}
+    methods = {name.removesuffix(", static"): {**own, "encoder": ENCODER} for name, own in METHODS.items()}
     own, rows, differences = shown.f1(methods[OURS]), [], []
     for method, options in {**methods, label: best}.items():
         said = {"language": language, "sections": LANGUAGES[language], "method": method}
