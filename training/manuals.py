@@ -143,10 +143,9 @@ def chapters(deb: Path) -> Iterator[Chapter]:
         if not deb.name.startswith(begin):
             continue
         pages: dict[str, list[tuple[str, Lines]]] = defaultdict(list)
-        for name, content in sorted(members(deb, manual.pages)):
-            if found := re.search(manual.pages, name):
-                lines = _mallard(content) if name.endswith(".page") else _html(content, manual.deepest)
-                pages["en" if found["language"] == "C" else found["language"]].append((found["page"], lines))
+        for name, content in sorted(members(deb, manual.pages), key=lambda member: member[0].string):
+            lines = _mallard(content) if name.string.endswith(".page") else _html(content, manual.deepest)
+            pages["en" if name["language"] == "C" else name["language"]].append((name["page"], lines))
         for language, own in pages.items():
             yield from _joined(begin.strip("-"), manual, code(language), own)
 

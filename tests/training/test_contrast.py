@@ -284,7 +284,9 @@ def test_messages_of_programs_are_read_without_markup(tmp_path: Path, monkeypatc
         ),
     ]
     monkeypatch.setattr(
-        read_texts, "members", lambda deb, pattern: [each for each in files if re.search(pattern, each[0])]
+        read_texts,
+        "members",
+        lambda deb, pattern: [(found, data) for name, data in files if (found := re.search(pattern, name))],
     )
     found = Texts()
     read_texts.messages("catalogues", tmp_path, found)

@@ -110,15 +110,15 @@ def clean(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def members(deb: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of a package's files whose names match a pattern."""
+def members(deb: Path, pattern: str) -> Iterator[tuple[re.Match[str], bytes]]:
+    """Yield the matches and contents of a package's files whose names match a pattern."""
     done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE, check=True)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
         for member in archive:
-            if member.isfile() and re.search(pattern, member.name):
+            if member.isfile() and (match := re.search(pattern, member.name)):
                 found = archive.extractfile(member)
                 if found is not None:
-                    yield member.name, found.read()
+                    yield match, found.read()
 
 
 def descriptions(lists: Path, into: Texts) -> None:
@@ -157,7 +157,7 @@ def html(source: str, deb: Path, pattern: str, language: str | None, into: Texts
             parsed = pychunk.parse(content.decode("utf-8", "replace"), markup="html").texts[0][0].as_py()
         except ValueError:  # a page without text
             continue
-        own = language or re.search(pattern, name)[1]  # type: ignore[index]
+        own = language or name[1]
         lines = [clean(re.sub(r"^[#>|*\s-]+|[`|*]+", " ", line)) for line in parsed.split("\n")]
         into.add(source, own, [line for line in lines if line])
 
@@ -165,14 +165,13 @@ def html(source: str, deb: Path, pattern: str, language: str | None, into: Texts
 def gnome(deb: Path, into: Texts) -> None:
     """Read the paragraphs of GNOME's pages; those of translations follow the English ones."""
     pages: dict[tuple[str, str], list[str]] = {}
-    for name, content in members(deb, r"/help/[\w@]+/.*\.page$"):
+    for name, content in members(deb, r"/help/([\w@]+)/(.*\.page)$"):
         try:
             root = ElementTree.fromstring(content)
         except ElementTree.ParseError:
             continue
-        language, page = re.search(r"/help/([\w@]+)/(.*)$", name).groups()  # type: ignore[union-attr]
         wanted = [part for part in root.iter() if part.tag.rpartition("}")[2] in {"p", "title"}]
-        pages[language, page] = [clean("".join(part.itertext())) for part in wanted]
+        pages[name[1], name[2]] = [clean("".join(part.itertext())) for part in wanted]
     for (language, page), paragraphs in pages.items():
         english = pages.get(("C", page), [])
         into.add("gnome", "en" if language == "C" else language, [part for part in paragraphs if part])
@@ -185,13 +184,13 @@ def mediawiki(deb: Path, into: Texts) -> None:
     """Read messages of MediaWiki without their markup."""
     found: dict[str, dict[tuple[str, str], str]] = {}
     for name, content in members(deb, r"/i18n/.*?[a-z-]+\.json$"):
-        language = Path(name).stem
+        language = Path(name.string).stem
         if language in {"qqq", "qqx"} or len(language) > 7:
             continue
         for key, value in json.loads(content).items():
             if isinstance(value, str) and not re.search(r"[{<|$]", value):
                 text = clean(re.sub(r"[\[\]'*=#:]{2,}|\[\S+ |\]", " ", value))
-                found.setdefault(language, {})[str(Path(name).parent), key] = text
+                found.setdefault(language, {})[str(Path(name.string).parent), key] = text
     for language, messages in found.items():
         for key, text in messages.items():
             if language != "en" and key in found["en"]:
@@ -201,10 +200,10 @@ def mediawiki(deb: Path, into: Texts) -> None:
 def messages(source: str, deb: Path, into: Texts) -> None:
     """Read the messages of a program without markup. Those with a place for a value are left out."""
     for name, content in members(deb, r"/([\w@.-]+)/LC_MESSAGES/.*\.mo$"):
-        language = re.search(r"/([\w@.-]+)/LC_MESSAGES/", name)[1]  # type: ignore[index]
+        language = name[1]
         if "latin" in language.lower() or code(language) == "en":  # another script than usual
             continue
-        try:
+        try:  # gettext has no public list of a file's messages
             catalogue = gettext.GNUTranslations(io.BytesIO(content))._catalog  # type: ignore[attr-defined]
         except (ValueError, LookupError, OSError):  # broken, or a rule for plurals or a charset is not filled in
             continue
@@ -217,7 +216,7 @@ def messages(source: str, deb: Path, into: Texts) -> None:
 
 def freedict(deb: Path, into: Texts) -> None:
     """Read headwords with their translations to or from English."""
-    first, second = re.search(r"freedict-(\w{3})-(\w{3})", deb.name).groups()  # type: ignore[union-attr]
+    first, second = deb.name.partition("_")[0].split("-")[2:4]
     if "eng" not in (first, second) or not {first, second} <= set(ISO3):
         return
     for _, content in members(deb, r"\.dict\.dz$"):
