@@ -62,7 +62,7 @@ MULTILINGUAL = ModelPackage(
     "multilingual",
     "pychunk-multilingual",
     "1.2.0",
-    "c0600d9ef797e538050d458136b1db31d1e55f8d98818f316fb253fa6952ac69",
+    "7877857da373177aa7468de4e900c8acf359a7ee2ee0dacc32180aa6c451c803",
     facts=static_encoder.FACTS,
     task="vectors",
     use="encoder multilingual",
