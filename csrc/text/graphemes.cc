@@ -125,6 +125,20 @@ int64_t words_of_run(std::string_view run) {
   return std::max<int64_t>(1, words);
 }
 
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x61C || c == 0x180E || c == 0x200B || c == 0x200E ||
+         c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
+         (c >= 0xFFF0 && c <= 0xFFFB) || (c >= 0x13430 && c <= 0x1343F) || (c >= 0x1BCA0 && c <= 0x1BCA3) ||
+         (c >= 0x1D173 && c <= 0x1D17A) || (c >= 0xE0000 && c <= 0xE001F) || (c >= 0xE0080 && c <= 0xE00FF) ||
+         (c >= 0xE01F0 && c <= 0xE0FFF);
+}
+
+bool prepends_cluster(char32_t c) {
+  return (c >= 0x600 && c <= 0x605) || c == 0x6DD || c == 0x70F || c == 0x890 || c == 0x891 || c == 0x8E2 ||
+         c == 0xD4E || c == 0x110BD || c == 0x110CD || c == 0x111C2 || c == 0x111C3 || c == 0x113D1 || c == 0x1193F ||
+         c == 0x11941 || (c >= 0x11A84 && c <= 0x11A89) || c == 0x11D46 || c == 0x11F02;
+}
+
 std::vector<uint32_t> cluster_extending() { return {std::begin(kExtendRuns), std::end(kExtendRuns)}; }
 
 }  // namespace pychunk

@@ -10,6 +10,12 @@ namespace pychunk {
 // Returns whether c never begins a cluster. Marks, joiners and skin tones never do.
 bool extends_cluster(char32_t c);
 
+// Returns whether c is a cluster of its own, without marks: a control or a separator (Grapheme_Cluster_Break=Control).
+bool is_control(char32_t c);
+
+// Returns whether c joins the character after it (Grapheme_Cluster_Break=Prepend).
+bool prepends_cluster(char32_t c);
+
 // Returns the last cluster boundary in text (begin, at], or `at` if there is none. `begin` must be a cluster boundary.
 int64_t cluster_border(std::string_view text, int64_t begin, int64_t at);
 

@@ -19,7 +19,7 @@ class WordCache {
   struct Key {
     WordKey head, tail;  // the first 16 bytes and the next 16, zero after the end
     uint64_t hash;
-    uint8_t size;
+    uint8_t size;  // with a flag of the caller
   };
 
   // A word fills one cache line. Most words of most languages have at most 32 bytes and six tokens.
@@ -34,14 +34,15 @@ class WordCache {
 
   WordCache() : words_(kSets * 2) {}
 
-  // `size` is from 1 to kMostBytes, and all of the 32 bytes at p can be read.
-  static Key key_of(const uint8_t* p, size_t size) {
+  // `size` is from 1 to kMostBytes, and all of the 32 bytes at p can be read. Words with another flag, which is 0 or
+  // 128, are other words.
+  static Key key_of(const uint8_t* p, size_t size, uint8_t flag = 0) {
     Key key;
     key.head = load_key(p, size < kKeyBytes ? size : kKeyBytes);
     key.tail = size > kKeyBytes ? load_key(p + kKeyBytes, size - kKeyBytes) : WordKey{0, 0};
-    key.size = static_cast<uint8_t>(size);
-    key.hash = hash_key(
-        {key.head.low ^ key.tail.low * 0x9FB21C651E98DF25u, key.head.high ^ std::rotl(key.tail.high, 29) ^ size << 56});
+    key.size = static_cast<uint8_t>(size | flag);
+    key.hash = hash_key({key.head.low ^ key.tail.low * 0x9FB21C651E98DF25u,
+                         key.head.high ^ std::rotl(key.tail.high, 29) ^ uint64_t{key.size} << 56});
     return key;
   }
 

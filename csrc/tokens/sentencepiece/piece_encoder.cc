@@ -14,24 +14,12 @@ namespace {
 
 // The keys that the cluster of a character may match have fewer bytes.
 constexpr size_t kMostClusterBytes = 6;
+// Words have borders within their first bytes. The limit bounds the rounding errors of sums.
+constexpr size_t kMostDividedBytes = 4096;
+// The flag in the key of a part that is not the first one of its word.
+constexpr uint8_t kContinues = 0x80;
 // The number of words whose places in the cache are prefetched before they are needed.
 constexpr size_t kWordsAhead = 16;
-
-// Returns whether a character never has marks in its grapheme cluster, among those of up to three bytes.
-bool is_control(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x61C || c == 0x180E || c == 0x200B || c == 0x200E ||
-         c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
-         (c >= 0xFFF0 && c <= 0xFFFB) || (c >= 0x13430 && c <= 0x1343F) || (c >= 0x1BCA0 && c <= 0x1BCA3) ||
-         (c >= 0x1D173 && c <= 0x1D17A) || (c >= 0xE0000 && c <= 0xE001F) || (c >= 0xE0080 && c <= 0xE00FF) ||
-         (c >= 0xE01F0 && c <= 0xE0FFF);
-}
-
-// Returns whether a character joins the one after it (Grapheme_Cluster_Break=Prepend).
-bool prepends(char32_t c) {
-  return (c >= 0x600 && c <= 0x605) || c == 0x6DD || c == 0x70F || c == 0x890 || c == 0x891 || c == 0x8E2 ||
-         c == 0xD4E || c == 0x110BD || c == 0x110CD || c == 0x111C2 || c == 0x111C3 || c == 0x113D1 || c == 0x1193F ||
-         c == 0x11941 || (c >= 0x11A84 && c <= 0x11A89) || c == 0x11D46 || c == 0x11F02;
-}
 
 // Returns whether a character has the property White_Space, as Rust's char::is_whitespace tells.
 bool is_white_space(char32_t c) { return is_space(c) && !(c >= 0x1C && c <= 0x1F); }
@@ -118,6 +106,7 @@ size_t PieceEncoder::begin_text() {
   buffer_.clear();
   sources_.clear();
   marks_ = {};
+  done_ = 0;
   has_word_ = is_inserted_ = false;
   at_start_ = true;
   after_space_ = false;
@@ -169,6 +158,10 @@ void PieceEncoder::end_text() {
 void PieceEncoder::encode_words() {
   const uint8_t* const text = data();
   RawWord words[kWordsAhead];
+  // Parts are for the cache. Without it, they would bring nothing, and tests compare the results.
+  const uint8_t punctuation = cache_ == nullptr ? 0 : PieceVocabulary::kPunctuation;
+  bool is_continued = false;
+  size_t first = begin_;  // the beginning of the word
   for (size_t at = begin_; at < end_;) {
     checkpoint();
     // The places of the next words in the cache are prefetched. Half of the time of words there went into the waits.
@@ -178,26 +171,63 @@ void PieceEncoder::encode_words() {
       word.spaces = at;
       while (at < end_ && v_.is_space[text[at]]) ++at;
       word.begin = at;
-      while (at < end_ && !v_.is_space[text[at]]) ++at;
+      word.continues = is_continued;
+      is_continued = false;
+      if (at > word.spaces) first = at;
+      for (uint8_t last = 0; at < end_; ++at) {
+        const uint8_t role = v_.roles[text[at]];
+        if (role == PieceVocabulary::kSpace) break;
+        if (((role ^ last) & punctuation) != 0 && at > word.begin && is_border(first, at)) {
+          is_continued = true;
+          break;
+        }
+        last = role;
+      }
       word.end = at;
+      word.is_continued = is_continued;
       if (cache_ == nullptr || word.begin == word.end || word.end - word.begin > WordCache::kMostBytes) continue;
-      word.key = key_of(word.begin, word.end);
+      word.key = key_of(word.begin, word.end, word.continues);
       cache_->prefetch(word.key);
     }
     for (size_t i = 0; i < count; ++i) {
       const RawWord& word = words[i];
       if (word.begin > word.spaces) add_spaces(word.spaces, word.begin);
-      if (word.end > word.begin) encode_word(word);
+      if (word.end == word.begin || word.begin < done_) continue;
+      if (word.continues)
+        encode_part(word);
+      else
+        encode_word(word);
     }
   }
 }
 
+// Returns whether a part of the word that begins at `begin` ends at `at`: between punctuation, which is one byte, and a
+// letter. Neither side may have marks in its grapheme cluster, with which it could become another character.
+bool PieceEncoder::is_border(size_t begin, size_t at) const {
+  if (at - begin > kMostDividedBytes) return false;
+  const uint8_t* const text = data();
+  const auto is_letter = [&](size_t from) {
+    const uint8_t role = v_.roles[text[from]];
+    return text[from] < 0x80 ? role == PieceVocabulary::kLetter : v_.is_letter(decode_utf8(text + from).code_point);
+  };
+  const bool is_between =
+      v_.roles[text[at]] == PieceVocabulary::kPunctuation ? is_letter(last_character(text, at)) : is_letter(at);
+  const size_t next = at + length_at(text_, at);
+  return is_between && (next >= end_ || text[next] < 0x80 || !extends_cluster(decode_utf8(text + next).code_point));
+}
+
+size_t PieceEncoder::word_end(size_t at) const {
+  while (at < end_ && !v_.is_space[data()[at]]) ++at;
+  return at;
+}
+
 // Returns the key of text [begin, end), of at most WordCache::kMostBytes bytes.
-WordCache::Key PieceEncoder::key_of(size_t begin, size_t end) const {
-  if (begin + WordCache::kMostBytes <= text_.size()) return WordCache::key_of(data() + begin, end - begin);
+WordCache::Key PieceEncoder::key_of(size_t begin, size_t end, bool continues) const {
+  const uint8_t flag = continues ? kContinues : 0;
+  if (begin + WordCache::kMostBytes <= text_.size()) return WordCache::key_of(data() + begin, end - begin, flag);
   uint8_t padded[WordCache::kMostBytes] = {};
   std::memcpy(padded, data() + begin, end - begin);
-  return WordCache::key_of(padded, end - begin);
+  return WordCache::key_of(padded, end - begin, flag);
 }
 
 void PieceEncoder::put_marks_into_buffer() {
@@ -255,9 +285,10 @@ void PieceEncoder::add_spaces(size_t begin, size_t end) {
   deliver();
 }
 
-// Tokenizes a word, in which no ASCII character is a space, up to a space or the end of the text.
+// Tokenizes a word, in which no ASCII character is a space, or its first part.
 void PieceEncoder::encode_word(const RawWord& word) {
-  const auto [begin, end] = std::pair(word.begin, word.end);
+  const size_t begin = word.begin;
+  size_t end = word.end;
   take_marks_from_buffer();
   // Without white space before it, the source of a word's mark is the word's first character.
   const bool adds_mark = marks_.count == 0 && buffer_.empty() && prefixed(begin);
@@ -265,14 +296,50 @@ void PieceEncoder::encode_word(const RawWord& word) {
   const size_t own = begin - (marks_.count > 0 ? marks_.count - 1 : 0);  // the beginning of the key
   const bool has_mark = adds_mark || marks_.count > 0;
   const bool may_be_cached = cache_ != nullptr && end - own <= WordCache::kMostBytes && has_mark;
-  const WordCache::Key key = !may_be_cached ? WordCache::Key{} : own == begin ? word.key : key_of(own, end);
-  if (may_be_cached && add_cached(key, own, mark)) return;
+  const bool has_key = may_be_cached && (own == begin || !word.is_continued);
+  const WordCache::Key key = !has_key ? WordCache::Key{} : own == begin ? word.key : key_of(own, end, false);
+  if (word.is_continued) word_ = {begin, mark, marks_, at_start_, after_space_, is_inserted_};
+  if (has_key && add_cached(key, own, mark)) return;
+  const bool stays = has_mark && own == begin && stays_same(begin, end);
+  if (word.is_continued && !stays) return encode_rest(begin);
   bool is_plain = true;
-  if (has_mark && own == begin && stays_same(begin, end))
+  if (stays)
     compute_same(begin, end, mark);
   else
     is_plain = compute_word(begin, end);
-  if (may_be_cached && is_plain) store(key, own, mark);
+  if (has_key && is_plain) store(key, own, mark);
+  deliver();
+}
+
+// Tokenizes a part of a word that is not the first one. Its tokens are those that the word has there: tokenizers adds
+// the scores of a word from its beginning, so the tokens of a part are stored only if no rounding error of sums changes
+// them.
+void PieceEncoder::encode_part(const RawWord& part) {
+  const size_t size = part.end - part.begin;
+  const bool has_key = cache_ != nullptr && size <= WordCache::kMostBytes;
+  const Source mark{part.begin, part.begin};
+  if (has_key && add_cached(part.key, part.begin, mark)) return;
+  if (!stays_same(part.begin, part.end)) return encode_rest(part.begin);
+  compute_part(part.begin, part.end);
+  if (!search_.is_certain(kMostDividedBytes)) {
+    tokens_.clear();
+    return encode_rest(part.begin);
+  }
+  if (has_key) store(part.key, part.begin, mark);
+  deliver();
+}
+
+// Tokenizes the word whole, and adds the tokens from the border at `from` on.
+void PieceEncoder::encode_rest(size_t from) {
+  done_ = word_end(from);
+  marks_ = word_.marks;
+  at_start_ = word_.at_start, after_space_ = word_.after_space, is_inserted_ = word_.is_inserted;
+  const bool has_mark = word_.mark.begin != word_.mark.end;
+  if (has_mark && marks_.count < 2 && stays_same(word_.begin, done_))
+    compute_same(word_.begin, done_, word_.mark);
+  else
+    compute_word(word_.begin, done_);
+  if (from > word_.begin) std::erase_if(tokens_, [&](const Token& token) { return token.begin < from; });
   deliver();
 }
 
@@ -282,10 +349,14 @@ bool PieceEncoder::stays_same(size_t begin, size_t end) const {
   bool is_ascii = true;
   for (size_t at = begin; at < end && is_ascii; ++at) is_ascii = v_.is_kept[text[at]];
   if (is_ascii) return true;
+  bool has_longer_key = false;  // one may begin with the character before
   for (size_t at = begin; at < end;) {
     const auto [c, length] = decode_utf8(text + at);
-    if (!v_.map[c].empty() || c == 0x2581 || v_.starts_symbol[text[at]] || (o_.split_at_white && is_white_space(c)))
-      return false;
+    const CharacterMap::Entry entry = v_.map[c];
+    if (c == 0x2581 || v_.starts_symbol[text[at]] || (o_.split_at_white && is_white_space(c))) return false;
+    if (!entry.empty() && (entry.value >= 0 || like_sentencepiece_ || extends_cluster(c))) return false;
+    if (has_longer_key && extends_cluster(c)) return false;
+    has_longer_key = entry.node != 0;
     at += static_cast<size_t>(length);
   }
   return true;
@@ -305,6 +376,13 @@ void PieceEncoder::compute_same(size_t begin, size_t end, Source mark) {
     add_part(part, from, is_mark ? mark.end : begin + part.end - kMark);
   });
   at_start_ = after_space_ = is_inserted_ = false;
+}
+
+// Tokenizes a part of a word that normalising keeps as it is, as if the word began there, without a mark.
+void PieceEncoder::compute_part(size_t begin, size_t end) {
+  has_unknown_ = false;
+  buffer_.assign(data() + begin, data() + end);
+  divide([&](PieceSearch::Part part) { add_part(part, begin + part.begin, begin + part.end); }, true);
 }
 
 // Adds the tokens of a word in the cache. Returns false if the word is not there.
@@ -358,6 +436,7 @@ bool PieceEncoder::compute_word(size_t begin, size_t end) {
 
 void PieceEncoder::store(const WordCache::Key& key, size_t own, Source mark) {
   const size_t most = sums_ ? kMostSummed : WordCache::kMostTokens;
+  const bool continues = (key.size & kContinues) != 0;
   if (tokens_.empty() || tokens_.size() > most || (like_sentencepiece_ && has_unknown_)) return;
   WordCache::Word word{};
   word.count = static_cast<uint8_t>(tokens_.size());
@@ -366,12 +445,13 @@ void PieceEncoder::store(const WordCache::Key& key, size_t own, Source mark) {
     const Token& token = tokens_[i];
     word.ids[i] = token.id;
     if (token.begin != at) return;
-    if (i == 0 && !like_sentencepiece_ && first_size_ == kSpaceMark.size()) {  // the mark alone
+    if (i == 0 && !like_sentencepiece_ && !continues && first_size_ == kSpaceMark.size()) {  // the mark alone
       if (token.end != mark.end) return;
       at = own;
       continue;
     }
-    if (token.end < own || token.end > own + key.size || (!like_sentencepiece_ && token.end == own)) return;
+    if (token.end < own || token.end > own + (key.size & ~kContinues) || (!like_sentencepiece_ && token.end == own))
+      return;
     word.ends[i] = static_cast<uint8_t>(token.end - own);
     at = token.end;
   }
@@ -408,13 +488,13 @@ void PieceEncoder::normalise_clusters(size_t begin, size_t end) {
     if (entry.empty() && c > ' ' && c != 0x2581 && has_word_ && !o_.split_at_white) {
       stop = add_kept(at, end);
       previous = decode_utf8(data() + last_character(data(), stop)).code_point;
-      is_prepended = prepends(previous);
+      is_prepended = prepends_cluster(previous);
       at = stop;
       continue;
     }
     if (entry.empty() || continues) {
       add_one(c, at, length);
-      is_prepended = prepends(c);
+      is_prepended = prepends_cluster(c);
     } else {
       stop = cluster_end(at, end, characters);
       int32_t value = -1;
@@ -606,8 +686,8 @@ void PieceEncoder::flush(size_t end) {
 }
 
 template <typename Add>
-void PieceEncoder::divide(Add add) {
-  const std::span<const PieceSearch::Part> parts = search_.divide(buffer_.data(), buffer_.size());
+void PieceEncoder::divide(Add add, bool measures) {
+  const std::span<const PieceSearch::Part> parts = search_.divide(buffer_.data(), buffer_.size(), measures);
   first_size_ = 0;
   const bool joins_unknown = !like_sentencepiece_;  // sentencepiece joins them later, also those of two words
   for (size_t i = 0; i < parts.size(); ++i) {

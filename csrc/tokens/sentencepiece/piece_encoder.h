@@ -31,15 +31,23 @@ class PieceEncoder {
     int32_t id;
     size_t begin, end;
   };
-  // Text without ASCII spaces, and the spaces before it.
+  // Text without ASCII spaces, and the spaces before it: a word, or a part of one.
   struct RawWord {
     size_t spaces, begin, end;
-    WordCache::Key key;  // of the word, if it is short enough
+    bool continues, is_continued;  // a part comes before it, or after it
+    WordCache::Key key;            // of the word, if it is short enough
   };
   // U+2581 marks before a word, which are not in the buffer yet.
   struct Marks {
     size_t count = 0;
     Source first;  // the source of the first one
+  };
+  // What decides on the mark before a word, as it was before the word.
+  struct WordStart {
+    size_t begin = 0;
+    Source mark = {0, 0};
+    Marks marks;
+    bool at_start = false, after_space = false, is_inserted = false;
   };
 
   void strip();
@@ -48,12 +56,17 @@ class PieceEncoder {
 
   void encode_words();
   void add_spaces(size_t begin, size_t end);
+  bool is_border(size_t begin, size_t at) const;
+  size_t word_end(size_t at) const;
   void encode_word(const RawWord& word);
-  WordCache::Key key_of(size_t begin, size_t end) const;
+  void encode_part(const RawWord& part);
+  void encode_rest(size_t from);
+  WordCache::Key key_of(size_t begin, size_t end, bool continues) const;
   bool add_cached(const WordCache::Key& key, size_t own, Source mark);
   bool compute_word(size_t begin, size_t end);
   bool stays_same(size_t begin, size_t end) const;
   void compute_same(size_t begin, size_t end, Source mark);
+  void compute_part(size_t begin, size_t end);
   void store(const WordCache::Key& key, size_t own, Source mark);
   void take_marks_from_buffer();
   void put_marks_into_buffer();
@@ -75,7 +88,7 @@ class PieceEncoder {
   // Divides the buffer into tokens. `end` is where the character after it begins in the text.
   void flush(size_t end);
   template <typename Add>
-  void divide(Add add);
+  void divide(Add add, bool measures = false);
   void add_part(PieceSearch::Part part, size_t begin, size_t end);
   void deliver();
   void make_room();
@@ -103,6 +116,9 @@ class PieceEncoder {
   bool is_inserted_ = false;     // the last character came from a replacement with more characters than its key
   bool at_start_ = false;        // no character was added yet
   Marks marks_;
+
+  WordStart word_;   // of the word whose parts are read
+  size_t done_ = 0;  // up to which the text has its tokens, also those of parts that are not read yet
 
   // Of one word:
   std::vector<Token> tokens_;

@@ -21,16 +21,18 @@ constexpr size_t kFirstNodeAhead = 8, kSecondNodeAhead = 3;
 
 }  // namespace
 
-std::span<const PieceSearch::Part> PieceSearch::divide(const uint8_t* text, size_t size) {
+std::span<const PieceSearch::Part> PieceSearch::divide(const uint8_t* text, size_t size, bool measures) {
   PYCHUNK_CHECK(size < std::numeric_limits<uint32_t>::max() / 2,
                 "a word must be shorter than 2 GiB after normalising, got ", size, " bytes");
   parts_.clear();
   if (v_.options.model == PieceModel::kBytePair)
     merge(text, size);
   else if (v_.follows_sentencepiece())
-    find_path<true>(text, size);
+    find_path<true, true>(text, size);
+  else if (measures)
+    find_path<false, true>(text, size);
   else
-    find_path<false>(text, size);
+    find_path<false, false>(text, size);
   return parts_;
 }
 
@@ -39,7 +41,7 @@ std::span<const PieceSearch::Part> PieceSearch::divide(const uint8_t* text, size
 // MB/s of English. Prefetching hides most of the waits. On 2.7 MB in six languages, without the cache of words:
 // 22 MB/s with a trie of bytes and scores of their own, 25 with the scores in the nodes, 28 with a trie of characters
 // and the prefetches. Sums that are written whether they are better or not were no faster with bytes.
-template <bool kSingle>
+template <bool kSingle, bool kSeconds>
 void PieceSearch::find_path(const uint8_t* text, size_t size) {
   using Score = std::conditional_t<kSingle, float, double>;
   constexpr Score kNone = -std::numeric_limits<Score>::infinity();
@@ -59,8 +61,8 @@ void PieceSearch::find_path(const uint8_t* text, size_t size) {
   Score* const sums = paths.sums.data();
   uint64_t* const links = paths.links.data();
   std::fill(sums, sums + count + 1, kNone);
+  if constexpr (kSeconds) paths.seconds.assign(count + 1, kNone);
   if constexpr (kSingle) {
-    seconds_.assign(count + 1, kNone);
     if (sum_ > kMostScoreSum || sum_ < -kMostScoreSum) sum_ = 0;
     sums[0] = sum_;
   } else {
@@ -74,10 +76,8 @@ void PieceSearch::find_path(const uint8_t* text, size_t size) {
   const auto reach = [&](size_t end, size_t begin, Score sum, int32_t id) {
     const Score other = sums[end];
     const bool is_better = sum > other;
-    if constexpr (kSingle) {
-      frontier = std::max(frontier, end);
-      seconds_[end] = std::max(seconds_[end], std::min(sum, other));
-    }
+    if constexpr (kSingle) frontier = std::max(frontier, end);
+    if constexpr (kSeconds) paths.seconds[end] = std::max(paths.seconds[end], std::min(sum, other));
     sums[end] = is_better ? sum : other;
     const uint64_t link = uint64_t{static_cast<uint32_t>(id)} << 32 | begin;
     links[end] = is_better ? link : links[end];
@@ -117,6 +117,10 @@ void PieceSearch::find_path(const uint8_t* text, size_t size) {
     margin_ = {0, 0};
     if (!was_reset) measure(count, before);
     sum_ = sums[count];
+  } else if constexpr (kSeconds) {
+    count_ = count;
+    least_ = std::numeric_limits<double>::infinity();
+    for (const Part& part : parts_) least_ = std::min(least_, sums[part.end] - paths.seconds[part.end]);
   }
   for (Part& part : parts_) part.begin = starts_[part.begin], part.end = starts_[part.end];
 }
@@ -145,7 +149,8 @@ void PieceSearch::measure(size_t count, float before) {
   float least = std::numeric_limits<float>::infinity(), reach = 0;
   for (size_t i = 1; i <= count; ++i)
     if (std::isfinite(single_paths_.sums[i])) reach = std::max(reach, std::fabs(single_paths_.sums[i] - before));
-  for (const Part& part : parts_) least = std::min(least, single_paths_.sums[part.end] - seconds_[part.end]);
+  for (const Part& part : parts_)
+    least = std::min(least, single_paths_.sums[part.end] - single_paths_.seconds[part.end]);
   const float error = 2 * kSumRounding * (std::fabs(before) + reach) * static_cast<float>(count + 1);
   margin_ = {least - error, reach + error};
 }
@@ -153,6 +158,13 @@ void PieceSearch::measure(size_t count, float before) {
 bool PieceSearch::same_after_sum(Margin margin, size_t size) const {
   const float most = std::fabs(sum_) + margin.reach;
   return most < kMostScoreSum && margin.least > 2 * kSumRounding * most * static_cast<float>(size + 2);
+}
+
+// A sum of s scores is below s times the highest one, and each of its additions rounds by at most 2^-53 of that. Two
+// sums are compared, each of which differs from the one before which nothing was added.
+bool PieceSearch::is_certain(size_t before) const {
+  const double most = v_.most_score * static_cast<double>(before + count_);
+  return least_ > 0x1p-50 * most * static_cast<double>(before + count_ + 1);
 }
 
 void PieceSearch::add(const int32_t* ids, size_t count) {

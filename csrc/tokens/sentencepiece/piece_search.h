@@ -21,8 +21,9 @@ class PieceSearch {
 
   explicit PieceSearch(const PieceVocabulary& vocabulary) : v_(vocabulary) {}
 
-  // Returns the pieces of a normalised text of less than 4 GiB. They are valid until the next call.
-  std::span<const Part> divide(const uint8_t* text, size_t size);
+  // Returns the pieces of a normalised text of less than 4 GiB. They are valid until the next call. With `measures`,
+  // is_certain() can be called.
+  std::span<const Part> divide(const uint8_t* text, size_t size, bool measures = false);
 
   // Forgets the text before. sentencepiece adds up scores from the beginning of a text, in single precision, so the
   // pieces of a word can depend on the sum before it.
@@ -37,6 +38,9 @@ class PieceSearch {
   Margin margin() const { return margin_; }
   // Returns whether a word of up to `size` bytes has the same pieces after any other sum.
   bool same_after_sum(Margin margin, size_t size) const;
+  // Returns whether the last text has the same pieces after up to `before` characters, whose scores tokenizers adds up
+  // first, in double precision.
+  bool is_certain(size_t before) const;
   // Adds the scores of the pieces of a word, in the order in which divide() adds them.
   void add(const int32_t* ids, size_t count);
 
@@ -46,9 +50,10 @@ class PieceSearch {
   struct Paths {
     std::vector<Score> sums;
     std::vector<uint64_t> links;  // id << 32 | beginning
+    std::vector<Score> seconds;   // the sums of the second best paths, if they are needed
   };
 
-  template <bool kSingle>
+  template <bool kSingle, bool kSeconds>
   void find_path(const uint8_t* text, size_t size);
   size_t read_characters(const uint8_t* text, size_t size);
   void measure(size_t count, float before);
@@ -75,12 +80,13 @@ class PieceSearch {
   Paths<float> single_paths_;
   std::vector<uint16_t> codes_;   // of the characters
   std::vector<uint32_t> starts_;  // their first bytes
-  std::vector<float> seconds_;    // the sums of the second best paths
   std::vector<Symbol> symbols_;
   std::vector<Pair> pairs_;
   std::unordered_map<std::string_view, uint32_t> merged_;  // unused pieces, with the size of their left half
   float sum_ = 0;
   Margin margin_{0, 0};
+  double least_ = 0;  // the least difference between the last path and another one
+  size_t count_ = 0;  // of the characters of the last text
 };
 
 }  // namespace pychunk

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/buffer.h"
+
 namespace pychunk {
 
 class PieceTrie {
@@ -45,6 +47,9 @@ class PieceTrie {
   void prefetch(uint32_t place, uint16_t code) const { __builtin_prefetch(&nodes_[place + code]); }
   void prefetch_first(uint16_t code) const { prefetch(root_, code); }
 
+  // Returns the number of different characters in the pieces, which is the highest code.
+  size_t characters() const { return characters_; }
+
   // Returns the id of a piece, or -1.
   int32_t find(std::string_view text) const;
 
@@ -65,7 +70,7 @@ class PieceTrie {
   uint32_t free_place(const std::vector<uint16_t>& codes);
 
   std::vector<uint16_t> pages_, codes_;
-  std::vector<Node> nodes_;
+  Values<Node> nodes_;
   std::vector<bool> used_;  // while the trie is built
   uint32_t root_ = 0, first_free_ = 1, next_ = 1, next_single_ = 1;
   size_t characters_ = 0;

@@ -7,6 +7,8 @@
 
 #include "common/check.h"
 #include "common/dispatch.h"
+#include "text/graphemes.h"
+#include "text/utf8.h"
 
 namespace pychunk {
 namespace {
@@ -103,7 +105,8 @@ PieceVocabulary::PieceVocabulary(std::vector<std::string> texts, std::vector<dou
     ascii_space[c] = entry.value >= 0 ? map.replacement(entry.value) == " "
                                       : c == ' ' || (options.split_at_white && c >= '\t' && c <= '\r');
     is_space[c] = ascii_space[c];
-    is_kept[c] = entry.empty() && !is_space[c] && !starts_symbol[c] && c > 0x20;
+    is_kept[c] = (single ? entry.empty() : entry.value < 0) && !is_space[c] && !starts_symbol[c] && c > 0x20;
+    if (is_space[c]) roles[c] = kSpace;
   }
   splits_before_normalising =
       has_words && map[' '].empty() && !map.has_longer_key_with(ascii_space) &&
@@ -113,6 +116,53 @@ PieceVocabulary::PieceVocabulary(std::vector<std::string> texts, std::vector<dou
         return kinds[i] == PieceKind::kUserDefined &&
                std::any_of(piece.begin(), piece.end(), [&](char c) { return is_space[static_cast<uint8_t>(c)]; });
       });
+  find_borders();
+}
+
+void PieceVocabulary::find_borders() {
+  letters.assign(trie.characters() + 1, 0);
+  if (follows_sentencepiece() || options.model != PieceModel::kUnigram || !splits_before_normalising) return;
+  most_score = std::fabs(unknown_score);
+  for (const double score : scores) most_score = std::max(most_score, std::fabs(score));
+
+  const auto is_ascii_letter = [](uint32_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+  bool is_mark[128] = {};
+  for (uint32_t c = 0x21; c < 0x7F; ++c) {
+    const bool is_punctuation = !is_ascii_letter(c) && !(c >= '0' && c <= '9');
+    is_mark[c] = is_punctuation && is_kept[c] && trie.first(trie.code(c)).id() >= 0;
+  }
+  const auto for_each_pair = [&](auto look) {
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (kinds[i] == PieceKind::kReserved) continue;
+      const auto* const text = reinterpret_cast<const uint8_t*>(pieces[i].data());
+      uint32_t before = 0;
+      for (size_t at = 0; at < pieces[i].size();) {
+        const auto [c, length] = decode_utf8(text + at);
+        if (at > 0) look(before, static_cast<uint32_t>(c));
+        before = c;
+        at += static_cast<size_t>(length);
+      }
+    }
+  };
+  for_each_pair([&](uint32_t a, uint32_t b) {
+    if (a < 128 && is_ascii_letter(b)) is_mark[a] = false;
+    if (b < 128 && is_ascii_letter(a)) is_mark[b] = false;
+  });
+  std::vector<bool> adjoins(trie.characters() + 1);
+  for_each_pair([&](uint32_t a, uint32_t b) {
+    if (a < 128 && is_mark[a]) adjoins[trie.code(b)] = true;
+    if (b < 128 && is_mark[b]) adjoins[trie.code(a)] = true;
+  });
+  for (uint32_t c = 0x21; c < 0x110000; ++c) {
+    const uint16_t code = trie.code(c);
+    if (code == 0 || adjoins[code] || trie.first(code).id() < 0 || map[c].value >= 0) continue;
+    if (c < 128 ? !is_kept[c] || is_mark[c] : c == 0x2581 || is_control(c) || extends_cluster(c) || prepends_cluster(c))
+      continue;
+    letters[code] = 1;
+    if (c < 128) roles[c] = kLetter;
+  }
+  for (uint32_t c = 0; c < 128; ++c)
+    if (is_mark[c]) roles[c] = kPunctuation;
 }
 
 }  // namespace pychunk

@@ -36,7 +36,21 @@ struct PieceVocabulary {
   bool splits_before_normalising = true;
   bool is_space[256] = {};
   bool starts_symbol[256] = {};
-  bool is_kept[256] = {};  // ASCII characters that normalising keeps as they are, wherever they are
+  bool is_kept[256] = {};  // ASCII characters that normalising keeps as they are, between other ASCII characters
+
+  // The kinds of bytes that end a word or a part of one. A part ends between a letter and a mark of punctuation if no
+  // piece holds both side by side, since every path ends a piece there. Parts are more often in the cache than words:
+  // of 4.1 million words of Wikipedia, 442,000 are not there, and of their parts 244,000. A mark that a piece holds
+  // beside an ASCII letter is no punctuation here.
+  static constexpr uint8_t kSpace = 1, kLetter = 2, kPunctuation = 4;
+  uint8_t roles[256] = {};  // 0: anything else
+  double most_score = 0;    // the highest absolute value of a score
+  bool is_letter(uint32_t code_point) const { return letters[trie.code(code_point)]; }
+
+ private:
+  void find_borders();
+
+  std::vector<uint8_t> letters;  // by the code of the character; no bits, which take longer to read
 };
 
 }  // namespace pychunk

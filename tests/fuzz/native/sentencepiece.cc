@@ -58,6 +58,8 @@ const std::string& small_map() {
                                                                    {"\xC2\xA8", " \xCC\x88"},
                                                                    {"\xC2\xBD", "1/2"},
                                                                    {"e\xCC\x81", "\xC3\xA9"},
+                                                                   {",\xCC\x81", "b"},
+                                                                   {"t\xCC\x81", "-"},
                                                                    {"\xE2\x96\x81", " "},
                                                                    {"\xEF\xAC\x81", "fi"}}));
   return made;
@@ -73,13 +75,18 @@ SentencePiece make(SentencePieceOptions options, bool symbols) {
   }
   pieces.insert(pieces.end(), {mark, mark + mark, "\xC3\xA9", "\xE4\xB8\xAD", "<sep>", "cat"});
   kinds.insert(kinds.end(), {0, 0, 0, 0, static_cast<uint8_t>(symbols), static_cast<uint8_t>(symbols)});
+  // Words have borders between these, with equal paths.
+  for (const char* const piece : {"a", "b", "c", "t", "-", "--", "---", "-,", ",", ".", "("}) {
+    pieces.push_back(piece);
+    kinds.push_back(0);
+  }
   std::vector<std::string> own;
   std::vector<uint8_t> own_kinds;
   std::set<std::string> seen;
   for (size_t i = 0; i < pieces.size(); ++i)
     if (seen.insert(pieces[i]).second) own.push_back(pieces[i]), own_kinds.push_back(kinds[i]);
   std::vector<double> scores;
-  for (size_t i = 0; i < own.size(); ++i) scores.push_back(-1.0 - static_cast<double>(i % 7));
+  for (size_t i = 0; i < own.size(); ++i) scores.push_back(-static_cast<double>(1 + i % 7) / 10);
   options.unknown = 0;
   return SentencePiece(std::move(own), std::move(scores), std::move(own_kinds), std::move(options));
 }
