@@ -96,7 +96,9 @@ void* allocate(size_t bytes) {
     if (memory != nullptr) return memory;
     memory = std::aligned_alloc(kHugePage, bytes);
 #ifdef MADV_HUGEPAGE
-    if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint: it works without, but slower
+    // Only hints: it works without, but slower. malloc may return memory of a freed block, of which small pages would
+    // stay.
+    if (memory != nullptr) madvise(memory, bytes, MADV_DONTNEED), madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   }
   if (memory == nullptr) throw std::bad_alloc();
