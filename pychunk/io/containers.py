@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 import pyarrow as pa
 
@@ -132,15 +132,17 @@ def zipped(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
     """Yield the documents of a zip archive, in the order of its members."""
     with file.at() as found, _opened(cast(BinaryIO, found)) as archive:
         count = 0
-        limit = _Limit(file, file.size)
+        limit = _Limit(file, reads_all=False)
         names = Names()
         for info in archive.infolist():
             if info.is_dir() or _is_hidden(info.filename):
                 continue
             name = names.unique(_name_of(info))
             count += 1
-            if limit.is_met(count, info.file_size):
+            if (verdict := limit.verdict(name, count, info.file_size)) == "end":
                 return
+            if verdict == "skip":
+                continue
             try:  # NotImplementedError: a compression that zipfile does not know
                 if info.flag_bits & 1:
                     raise ValueError("encrypted: unpack the archive with its password")
@@ -197,38 +199,52 @@ def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
     """Yield the documents of a tar archive, which may be compressed, in the order of its members."""
     stream = _Stream(file.stored())
     count = 0
-    limit = _Limit(file, file.size)
+    limit = _Limit(file, reads_all=True)
     names = Names()
     with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r|") as archive:
         for info in archive:
             if not info.isfile() or _is_hidden(info.name):
                 continue
             count += 1
-            if limit.is_met(count, info.size):
+            name = names.unique(info.name)
+            if (verdict := limit.verdict(name, count, info.size)) == "end":
                 return
+            if verdict == "skip":
+                continue
             member = archive.extractfile(info)
             data = b"" if member is None else member.read()
-            yield from contained(file, names.unique(info.name), data, stream.bytes_read, asked)
+            yield from contained(file, name, data, stream.bytes_read, asked)
 
 
 class _Limit:
-    """The members and bytes that have been read from an archive; the first one above a limit becomes a dead letter."""
+    """The limits of what is read from one archive. What is above one becomes a dead letter.
 
-    def __init__(self, file: ParserInput, stored: int) -> None:
-        self._file, self._plain = file, 0
-        self._most = max(_SMALL, MAX_RATIO * stored)
+    Args:
+        file: The archive.
+        reads_all: Whether the bytes of a member that is skipped are decompressed, too.
+    """
 
-    def is_met(self, count: int, size: int) -> bool:
-        """Return whether the next member is not to be read."""
-        self._plain += size
-        reason = ""
+    def __init__(self, file: ParserInput, *, reads_all: bool) -> None:
+        self._file, self._reads_all, self._plain = file, reads_all, 0
+        self._most = max(_SMALL, MAX_RATIO * file.size)
+
+    def verdict(self, name: str, count: int, size: int) -> Literal["read", "skip", "end"]:
+        """Return what happens to a member, of which the archive says that it has ``size`` bytes."""
         if count > MAX_MEMBERS:
             reason = f"more than {MAX_MEMBERS:,} members: the rest is not read; unpack the archive"
-        elif size > MAX_BYTES or self._plain > self._most:
-            reason = f"a bomb? Its members have more than {min(self._most, MAX_BYTES):,} bytes: unpack the archive"
-        if reason:
             self._file.tell(DeadLetter(self._file.name, f"member {count:,}", reason, partial=True))
-        return bool(reason)
+            return "end"
+        is_bomb = self._plain + size > self._most
+        if is_bomb or size > MAX_BYTES:
+            reason = f"longer than {MAX_BYTES:,} bytes: unpack the archive"
+            if is_bomb:
+                rest = "; the members after it are not read, either" if self._reads_all else ""
+                reason = f"a bomb? With it, the archive has more than {self._most:,} bytes: unpack it{rest}"
+            self._file.tell(DeadLetter(f"{self._file.name}/{name}", "whole file", reason, partial=True))
+            self._plain += size if self._reads_all else 0
+            return "end" if is_bomb and self._reads_all else "skip"
+        self._plain += size
+        return "read"
 
 
 class _Stream:

@@ -185,7 +185,9 @@ async def tokenize(service: Service, request: Request) -> Answer:
 
 async def embeddings(service: Service, request: Request) -> Answer:
     """Return the vectors of texts, in the shape of OpenAI's endpoint."""
+    from .._engine.arrow import flat_texts
     from ..embedding import embed
+    from ..encoders import registry
 
     said = await decoded_body(service, request, requests.EmbeddingsRequest)
     checked_options({"encoder": said.model}, service.settings)
@@ -205,7 +207,8 @@ async def embeddings(service: Service, request: Request) -> Answer:
             }
             for index, vector in enumerate(vectors)
         ]
-        usage = {"prompt_tokens": 0, "total_tokens": 0}
+        tokens = int(registry.vector_encoder(said.model).tokens_of(*flat_texts(texts)).counts.sum())
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return msgspec.json.encode({"object": "list", "data": data, "model": said.model, "usage": usage})
 
     return await called(service, request, work, texts)

@@ -125,11 +125,21 @@ def test_archives_in_archives_end_at_a_depth(tmp_path: Path) -> None:
 
 def test_bombs_and_damage_are_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containers, "_SMALL", 1000)
-    (tmp_path / "x.zip").write_bytes(zipped({"a.md": b"# A", "b.md": bytes(100_000), "c.md": b"# C"}))
-    found, letters = read(tmp_path / "x.zip")
-    assert (list(found), "a bomb?" in letters["x.zip"]) == (["x.zip/a.md"], True)
-    (tmp_path / "x.tar.gz").write_bytes(tarred({"a.md": b"# A", "b.md": bytes(100_000)}, "w:gz"))
-    assert "a bomb?" in read(tmp_path / "x.tar.gz")[1]["x.tar.gz"]
+    members = {"a.md": b"# A", "b.md": bytes(100_000), "c.md": b"# C"}
+    (tmp_path / "x.zip").write_bytes(zipped(members))
+    found, letters = read(tmp_path / "x.zip")  # the members after it can be read without it
+    assert (list(found), list(letters)) == (["x.zip/a.md", "x.zip/c.md"], ["x.zip/b.md"])
+    assert letters["x.zip/b.md"].startswith("a bomb? With it, the archive has more than")
+    (tmp_path / "x.tar.gz").write_bytes(tarred(members, "w:gz"))
+    found, letters = read(tmp_path / "x.tar.gz")
+    assert (list(found), "a bomb?" in letters["x.tar.gz/b.md"]) == (["x.tar.gz/a.md"], True)
+    monkeypatch.setattr(containers, "_SMALL", 1_000_000)
+    monkeypatch.setattr(containers, "MAX_BYTES", 1000)
+    for name in ("x.zip", "x.tar.gz"):
+        found, letters = read(tmp_path / name)
+        assert list(found) == [f"{name}/a.md", f"{name}/c.md"]
+        assert letters == {f"{name}/b.md": "longer than 1,000 bytes: unpack the archive"}
+    monkeypatch.undo()
     monkeypatch.setattr(containers, "MAX_MEMBERS", 2)
     (tmp_path / "y.zip").write_bytes(zipped({f"{i}.md": b"# A" for i in range(9)}))
     found, letters = read(tmp_path / "y.zip")

@@ -183,8 +183,10 @@ def test_other_endpoints(settings, tmp_path):
     assert {name: tokens.json()[name] for name in table.column_names} == table.to_pydict()
     assert counts.json() == {"counts": pychunk.count_tokens(TEXTS, VOCABULARY).to_pylist()}
     assert np.float32(vector.json()["data"][0]["embedding"]).tolist() == pychunk.embed("Cats purr.").tolist()
+    assert vector.json()["usage"] == {"prompt_tokens": 4, "total_tokens": 4}
     found = [np.frombuffer(base64.b64decode(each["embedding"]), "<f4") for each in coded.json()["data"]]
     assert np.array_equal(found, pychunk.embed(TEXTS, task="query"))
+    assert coded.json()["usage"]["prompt_tokens"] == sum(counts.json()["counts"])
     assert hits.json()["hits"][0][0]["document_id"] == "stars"
     assert "has the indexes docs; got 'other'" in unknown.json()["error"]["message"]
 
