@@ -1,6 +1,6 @@
 """A check that documented commands print the figures that the pages state.
 
-    python bench/figures.py            runs those that the commit's hash chooses, of at most three minutes
+    python bench/figures.py            runs those that the commit's hash chooses, of 45 seconds
     python bench/figures.py --all      runs every one
     python bench/figures.py --list     lists all, and marks those that are chosen
     python bench/figures.py --mend     runs every one, and writes the printed figures to the pages
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The seconds that the chosen lines may take, as measured on two cores. A busy machine takes three times as long.
-BUDGET = 60.0
+BUDGET = 45.0
 #: A field of a template, and the text that a page has in its place.
 FIELD = re.compile(r"\{([^{}]*?):([^{}:]*)\}")
 FIGURE = r"[-+]?\d*\.?\d+"

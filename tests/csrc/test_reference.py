@@ -129,7 +129,7 @@ def test_every_method_equals_the_reference(texts: list[str], options: dict, budg
     check_equal(pychunk.Segmenter(**options, **budget), texts)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     sources=st.lists(definitions_of_python(), min_size=1, max_size=3),
     size=st.integers(10, 400),
