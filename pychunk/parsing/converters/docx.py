@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import html
 import io
+import posixpath
 import re
 import zipfile
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
 from ..pdf.paged_text import Paged
+from . import graphics
 from .dispatch import of_html
 from .office import formula
 
@@ -16,10 +22,14 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 #: The members whose text mammoth reads, and bytes that each of the elements has that it leaves out with their text.
 _BODIES = re.compile(r"word/(?:document|footnotes|endnotes|comments)\d*\.xml")
-_LEFT_OUT = b":fldSimple|:bdo|:dir |:ruby|:cr/|:cr |:ptab|:sym |:oMath|:txbx|:textbox|:AlternateC|:checkbox".split(b"|")
+_LEFT_OUT = (
+    b":fldSimple|:bdo|:dir |:ruby|:cr/|:cr |:ptab|:sym |:oMath|:txbx|:textbox|:AlternateC|:checkbox|:chart|:relIds"
+).split(b"|")
 #: Elements of Word that mammoth does not know, with those that it reads in the same way: a smart tag is its content.
 #: The reading aid of a ruby stays unknown.
 _KNOWN = dict.fromkeys(["fldSimple", "bdo", "dir", "ruby", "rubyBase"], "smartTag") | {"cr": "br", "ptab": "tab"}
+#: The elements that stand for a chart and for a SmartArt graphic, with the attribute that names its part.
+_GRAPHICS = {"chart": "id", "relIds": "dm"}
 #: The property of a control that makes a box without text of its sign, such as ☒.
 _CHECKBOX = "{http://schemas.microsoft.com/office/word/2010/wordml}checkbox"
 #: The styles that mammoth does not map by itself. A comment is at the end, and its mark at its place.
@@ -35,23 +45,27 @@ def read(data: bytes, title: str, facts: dict[str, Any]) -> Paged:
 
     A paragraph is a heading if its style is one of Word's headings, or has an outline level. If a table marks no header
     row, its first row is the header. Insertions count as accepted, and deletions as made. Fields are their last result,
-    equations their letters and signs in a row, and text boxes follow their paragraph. Footnotes, endnotes and comments
-    follow the text.
+    equations their letters and signs in a row, and text boxes follow their paragraph. So do charts, as their title and
+    a table of their numbers, and SmartArt graphics, as lists. Footnotes, endnotes and comments follow the text.
 
     Raises:
         ImportError: mammoth or selectolax is not installed.
     """
     import mammoth
 
+    drawn: dict[str, str] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        rules, known = _outline(archive), _known(archive)
+        rules, known = _outline(archive), _known(archive, drawn)
     found = mammoth.convert_to_html(
         io.BytesIO(known or data),
         style_map="\n".join([*rules, *_STYLES]),
         convert_image=mammoth.images.img_element(lambda image: {}),
         id_prefix="",
     )
-    body = _FIRST_ROW.sub(_as_header, _BACK.sub("", found.value))
+    body = _BACK.sub("", found.value)
+    for mark, own in drawn.items():
+        body = body.replace(f"<p>{mark}</p>", own).replace(mark, own)
+    body = _FIRST_ROW.sub(_as_header, body)
     return of_html(f"<html><body>{body}</body></html>", title, facts)
 
 
@@ -59,13 +73,18 @@ def _as_header(row: re.Match[str]) -> str:
     return f"<table><thead><tr>{row[1].replace('<td', '<th').replace('</td>', '</th>')}</tr></thead>"
 
 
-def _known(archive: zipfile.ZipFile) -> bytes:
-    """Return the XML of the archive in another, in elements that mammoth knows; nothing if it knows all of them."""
+def _known(archive: zipfile.ZipFile, drawn: dict[str, str]) -> bytes:
+    """Return the XML of the archive in another, in elements that mammoth knows; nothing if it knows all of them.
+
+    A chart or SmartArt graphic is a paragraph whose text is a mark. Its HTML is added to ``drawn`` under the mark.
+    """
     changed = {}
     for name in filter(_BODIES.fullmatch, archive.namelist()):
         text = archive.read(name)
         if any(mark in text for mark in _LEFT_OUT):
-            changed[name] = _rewritten(ElementTree.fromstring(text))
+            root = ElementTree.fromstring(text)
+            _mark_graphics(root, _parts(archive, name), drawn)
+            changed[name] = _rewritten(root)
     if not changed:
         return b""
     held = io.BytesIO()
@@ -74,6 +93,72 @@ def _known(archive: zipfile.ZipFile) -> bytes:
             if name.lower().endswith((".xml", ".rels")):  # mammoth opens no image
                 made.writestr(name, changed.get(name) or archive.read(name))
     return held.getvalue()
+
+
+def _parts(archive: zipfile.ZipFile, body: str) -> Callable[[str], bytes]:
+    """Return a function that gives the bytes of the part that an id in a body means, or nothing."""
+    folder, base = posixpath.split(body)
+    places = {}
+    with contextlib.suppress(KeyError, ElementTree.ParseError):
+        for each in ElementTree.fromstring(archive.read(f"{folder}/_rels/{base}.rels")):
+            if each.get("TargetMode") != "External":
+                places[each.get("Id")] = posixpath.normpath(posixpath.join("/", folder, each.get("Target", "")))[1:]
+
+    def part(name: str) -> bytes:
+        try:
+            return archive.read(places.pop(name))  # of two references to a part, the first one shows it
+        except KeyError:
+            return b""
+
+    return part
+
+
+def _mark_graphics(root: Any, part: Callable[[str], bytes], drawn: dict[str, str]) -> None:
+    """Put a paragraph with a mark after each paragraph with a graphic, and the graphic's HTML under its mark."""
+    word = root.tag.partition("}")[0] + "}"
+    above = {each: parent for parent in root.iter() for each in parent}
+    marks: dict[Any, list[str]] = {}
+    for each in root.iter():
+        kind = each.tag.rpartition("}")[2]
+        at = each if kind in _GRAPHICS else None
+        while at is not None and at.tag != f"{word}p":
+            at = above.get(at)
+        if at is None:
+            continue
+        names = (value for key, value in each.attrib.items() if key.rpartition("}")[2] == _GRAPHICS[kind])
+        data, own = part(next(names, "")), ""
+        with contextlib.suppress(ElementTree.ParseError, ValueError):  # a damaged part loses no other text
+            own = _chart(data) if kind == "chart" else _listed(graphics.nodes(data))
+        if own:
+            mark = hashlib.sha256(data).hexdigest()
+            drawn[mark] = own
+            marks.setdefault(at, []).append(mark)
+    for at, own_marks in marks.items():
+        place = list(above[at]).index(at) + 1
+        for mark in reversed(own_marks):
+            made = ElementTree.Element(f"{word}p")
+            ElementTree.SubElement(ElementTree.SubElement(made, f"{word}r"), f"{word}t").text = mark
+            above[at].insert(place, made)
+
+
+def _chart(data: bytes) -> str:
+    root: Any = ElementTree.fromstring(data)
+    title = graphics.title_of_chart(root)
+    tables = graphics.tables_of_chart(root)
+    return "".join([f"<p>{html.escape(title)}</p>" if title and tables else "", *map(_table, tables)])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    first, *others = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    return f"<table><tr>{first}</tr>{''.join(f'<tr>{row}</tr>' for row in others)}</table>"
+
+
+def _listed(nodes: Iterable[tuple[int, str]]) -> str:
+    parts, depth = [], 0
+    for level, text in nodes:
+        parts += ["<ul>" * (level - depth), "</ul>" * (depth - level), f"<li>{html.escape(text)}</li>"]
+        depth = level
+    return "".join([*parts, "</ul>" * depth])
 
 
 def _rewritten(root: Any) -> bytes:

@@ -183,6 +183,62 @@ def test_notes_comments_and_strict_documents_keep_such_text_too() -> None:
         assert [part in text for part in ("Text in May", "Note of May", "Said in May")] == [True] * 3
 
 
+C = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+D = 'xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
+R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
+def graphic(element: str) -> str:
+    return f"<w:drawing><a:graphic {A} {C} {D} {R}><a:graphicData>{element}</a:graphicData></a:graphic></w:drawing>"
+
+
+def points(name: str, *values: str) -> str:
+    rows = "".join(f"<c:pt idx='{at}'><c:v>{value}</c:v></c:pt>" for at, value in enumerate(values))
+    return f"<c:{name}><c:strRef><c:strCache>{rows}</c:strCache></c:strRef></c:{name}>"
+
+
+CHART = (
+    f"<c:chartSpace {C} {A}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Rain &lt; sun</a:t></a:r></a:p></c:rich>"
+    "</c:tx></c:title><c:plotArea><c:barChart><c:ser>"
+    f"{points('tx', 'mm')}{points('cat', 'May', 'June')}{points('val', '3', '0.30000000000000004')}"
+    "</c:ser></c:barChart></c:plotArea></c:chart></c:chartSpace>"
+)
+NODES = "".join(
+    f"<d:pt modelId='{at}' type='{kind}'><d:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></d:t></d:pt>"
+    for at, (kind, text) in enumerate([("doc", ""), ("node", "Plan"), ("node", "Act &amp; check"), ("node", "Ask")])
+)
+LINKS = "".join(f"<d:cxn srcId='{a}' destId='{b}' srcOrd='{b}'/>" for a, b in ((0, 1), (0, 2), (1, 3)))
+NET = f"<d:dataModel {D} {A}><d:ptLst>{NODES}</d:ptLst><d:cxnLst>{LINKS}</d:cxnLst></d:dataModel>"
+
+
+def test_charts_and_smartart_follow_their_paragraph() -> None:
+    """A chart that is shown three times, also as the fallback of an alternative, is read once."""
+    chart = graphic("<c:chart r:id='chart1'/>")
+    ways = f"<mc:Choice>{chart}</mc:Choice><mc:Fallback>{chart}</mc:Fallback>"
+    smartart = graphic("<d:relIds r:dm='data1'/>")
+    inside = f"<w:r>{smartart}<mc:AlternateContent {MC}>{ways}</mc:AlternateContent></w:r>"
+    cell = paragraph("", inside=f"<w:r>{chart}</w:r>")
+    body = f"{paragraph('One', inside=inside)}<w:tbl><w:tr><w:tc>{cell}</w:tc></w:tr></w:tbl>{paragraph('Two')}"
+    assert blocks(office.convert(docx(body, chart1=CHART, data1=NET))) == [
+        ("paragraph", 0, "One"),
+        ("item", 1, "- Plan"),
+        ("item", 2, "  - Ask"),
+        ("item", 1, "- Act & check"),
+        ("paragraph", 0, "Rain < sun"),
+        ("table", 0, "|  | mm |\n| --- | --- |\n| May | 3 |\n| June | 0.3 |"),
+        ("paragraph", 0, "Two"),
+    ]
+
+
+@pytest.mark.parametrize("data", ["<c", CHART.replace("<c:pt idx='0'>", "<c:pt idx='x'>"), "<x/>"])
+def test_a_damaged_graphic_loses_no_other_text(data: str) -> None:
+    for element in ("<c:chart r:id='chart1'/>", "<d:relIds r:dm='chart1'/>", "<c:chart r:id='none'/>", "<c:chart/>"):
+        made = docx(paragraph("One", inside=f"<w:r>{graphic(element)}</w:r>") + paragraph("Two"), chart1=data)
+        lines = office.convert(made).text.split()
+        assert (lines[0], lines[-1]) == ("One", "Two")
+
+
 def test_alternatives_nested_very_deeply_are_refused_at_once() -> None:
     deep = f"<mc:AlternateContent {MC}><mc:Choice>" * 20_000 + "</mc:Choice></mc:AlternateContent>" * 20_000
     with pytest.raises(ConversionError, match="nested too deeply"):
