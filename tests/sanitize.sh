@@ -5,8 +5,8 @@
 # The python must have the packages of the extra `test`, scikit-build-core, pybind11, cmake and ninja.
 set -euo pipefail
 python=$(command -v "${1:-python}")
-folder=${2:-$(mktemp -d)}
 root=$(cd "$(dirname "$0")/.." && pwd)
+folder=${2:-$root/build/sanitized}
 mkdir -p "$folder/build" "$folder/site"
 scripts=$(dirname "$python")
 PATH=$scripts:$PATH cmake -S "$root" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \

@@ -96,8 +96,8 @@ void* allocate(size_t bytes) {
     if (memory != nullptr) return memory;
     memory = std::aligned_alloc(kHugePage, bytes);
 #ifdef MADV_HUGEPAGE
-    // Only hints: it works without, but slower. malloc may return memory of a freed block, of which small pages would
-    // stay.
+    // Discards the small pages of a freed block, which malloc may return, and asks for large ones. It works without,
+    // but slower.
     if (memory != nullptr) madvise(memory, bytes, MADV_DONTNEED), madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   }

@@ -203,13 +203,12 @@ def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
     names = Names()
     with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r|") as archive:
         for info in archive:
-            if not info.isfile() or _is_hidden(info.name):
-                continue
-            count += 1
-            name = names.unique(info.name)
-            if (verdict := limit.verdict(name, count, info.size)) == "end":
+            is_read = info.isfile() and not _is_hidden(info.name)
+            count += is_read
+            name = names.unique(info.name) if is_read else info.name
+            if (verdict := limit.verdict(name, count, info.size)) == "end":  # all bytes are decompressed
                 return
-            if verdict == "skip":
+            if verdict == "skip" or not is_read:
                 continue
             member = archive.extractfile(info)
             data = b"" if member is None else member.read()

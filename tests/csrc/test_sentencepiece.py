@@ -96,6 +96,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"divides": True, "join_spaces": False, "byte_fallback": True},
     {"divides": True, "join_spaces": False, "split_at_white": True, "prefix": "first"},
     {"divides": True, "character_map": b"", "prefix": "never", "strip_right": True},
+    {"character_map": stored({"\r\n": "b"})},
 ]
 VOCABULARIES = [vocabulary(at, **options) for at, options in enumerate(OPTIONS)]
 CORES = [(native.piece_tokenizer(v), native.piece_tokenizer(v, cache=False)) for v in VOCABULARIES]
@@ -160,6 +161,16 @@ def test_sums_stay_exact_in_a_long_text() -> None:
     wanted = [tuple(token) for token in reference.encode(text, made)]
     assert encode(native.piece_tokenizer(made), [text])[0] == wanted
     assert encode(native.piece_tokenizer(made, cache=False), [text])[0] == wanted
+
+
+def test_unknown_tokens_at_a_border_are_one() -> None:
+    made = PieceVocabulary(
+        ["a1-", "\u2581", "a", "b", "1", "-"], -np.arange(1.0, 7), np.zeros(6, np.uint8), rules="tokenizers"
+    )
+    texts = ["a1-a1-", "a1-b", "ba1-a1-b a1-"]
+    wanted = [[tuple(token) for token in reference.encode(text, made)] for text in texts]
+    core = native.piece_tokenizer(made)
+    assert encode(core, texts) == encode(core, texts) == wanted
 
 
 def damaged(**changes: Any) -> PieceVocabulary:

@@ -133,6 +133,8 @@ def test_bombs_and_damage_are_letters(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "x.tar.gz").write_bytes(tarred(members, "w:gz"))
     found, letters = read(tmp_path / "x.tar.gz")
     assert (list(found), "a bomb?" in letters["x.tar.gz/b.md"]) == (["x.tar.gz/a.md"], True)
+    (tmp_path / "h.tar.gz").write_bytes(tarred({".b.md": bytes(100_000), "c.md": b"# C"}, "w:gz"))
+    assert not read(tmp_path / "h.tar.gz")[0]  # a hidden member is decompressed, too
     monkeypatch.setattr(containers, "_SMALL", 1_000_000)
     monkeypatch.setattr(containers, "MAX_BYTES", 1000)
     for name in ("x.zip", "x.tar.gz"):

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "common/check.h"
 #include "common/interrupt.h"
@@ -14,7 +13,7 @@ namespace {
 
 // The keys that the cluster of a character may match have fewer bytes.
 constexpr size_t kMostClusterBytes = 6;
-// Words have borders within their first bytes. The limit bounds the rounding errors of sums.
+// A word is divided only within its first bytes, and in parts of at most as many, which bounds the errors of sums.
 constexpr size_t kMostDividedBytes = 4096;
 // The flag in the key of a part that is not the first one of its word.
 constexpr uint8_t kContinues = 0x80;
@@ -319,7 +318,7 @@ void PieceEncoder::encode_part(const RawWord& part) {
   const bool has_key = cache_ != nullptr && size <= WordCache::kMostBytes;
   const Source mark{part.begin, part.begin};
   if (has_key && add_cached(part.key, part.begin, mark)) return;
-  if (!stays_same(part.begin, part.end)) return encode_rest(part.begin);
+  if (size > kMostDividedBytes || !stays_same(part.begin, part.end)) return encode_rest(part.begin);
   compute_part(part.begin, part.end);
   if (!search_.is_certain(kMostDividedBytes)) {
     tokens_.clear();
@@ -355,7 +354,7 @@ bool PieceEncoder::stays_same(size_t begin, size_t end) const {
     const CharacterMap::Entry entry = v_.map[c];
     if (c == 0x2581 || v_.starts_symbol[text[at]] || (o_.split_at_white && is_white_space(c))) return false;
     if (!entry.empty() && (entry.value >= 0 || like_sentencepiece_ || extends_cluster(c))) return false;
-    if (has_longer_key && extends_cluster(c)) return false;
+    if (has_longer_key && (c == '\n' || extends_cluster(c))) return false;  // CR LF is one cluster
     has_longer_key = entry.node != 0;
     at += static_cast<size_t>(length);
   }

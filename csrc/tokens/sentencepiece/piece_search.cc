@@ -161,7 +161,8 @@ bool PieceSearch::same_after_sum(Margin margin, size_t size) const {
 }
 
 // A sum of s scores is below s times the highest one, and each of its additions rounds by at most 2^-53 of that. Two
-// sums are compared, each of which differs from the one before which nothing was added.
+// sums are compared, and each may have such an error both here and in the whole word: four times in all. The bound is
+// twice that, for a mark, and for characters that normalising adds.
 bool PieceSearch::is_certain(size_t before) const {
   const double most = v_.most_score * static_cast<double>(before + count_);
   return least_ > 0x1p-50 * most * static_cast<double>(before + count_ + 1);

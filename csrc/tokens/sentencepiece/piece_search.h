@@ -38,8 +38,8 @@ class PieceSearch {
   Margin margin() const { return margin_; }
   // Returns whether a word of up to `size` bytes has the same pieces after any other sum.
   bool same_after_sum(Margin margin, size_t size) const;
-  // Returns whether the last text has the same pieces after up to `before` characters, whose scores tokenizers adds up
-  // first, in double precision.
+  // Returns whether the last text has the same pieces after any text of up to `before` characters, whose scores
+  // tokenizers adds up first, in double precision.
   bool is_certain(size_t before) const;
   // Adds the scores of the pieces of a word, in the order in which divide() adds them.
   void add(const int32_t* ids, size_t count);

@@ -148,6 +148,11 @@ void PieceVocabulary::find_borders() {
     if (a < 128 && is_ascii_letter(b)) is_mark[a] = false;
     if (b < 128 && is_ascii_letter(a)) is_mark[b] = false;
   });
+  // Unknown tokens side by side are one. If text can match the unknown piece, two of them might meet at its ends.
+  const std::string& unknown = pieces[static_cast<size_t>(options.unknown)];
+  if (kinds[static_cast<size_t>(options.unknown)] != PieceKind::kReserved && unknown.size() > 1)
+    for (const char end : {unknown.front(), unknown.back()})
+      if (static_cast<uint8_t>(end) < 128) is_mark[static_cast<uint8_t>(end)] = false;
   std::vector<bool> adjoins(trie.characters() + 1);
   for_each_pair([&](uint32_t a, uint32_t b) {
     if (a < 128 && is_mark[a]) adjoins[trie.code(b)] = true;
