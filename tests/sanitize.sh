@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the extension, including GPU kernels on their emulator, with the address and undefined-behaviour sanitizers,
-# and runs the tests with it, or with the word build as the third argument builds it only.
-#   bash tests/sanitize.sh [python] [build folder] [build]
+# and runs the tests with it.
+#   bash tests/sanitize.sh [python] [build folder]
 # The python must have the packages of the extra `test`, scikit-build-core, pybind11, cmake and ninja.
 set -euo pipefail
 python=$(command -v "${1:-python}")
@@ -13,7 +13,6 @@ PATH=$scripts:$PATH cmake -S "$root" -B "$folder/build" -G Ninja -DCMAKE_BUILD_T
   -DPYCHUNK_SANITIZE=address,undefined -DPYCHUNK_CUDA=EMULATED -DSKBUILD_PROJECT_VERSION=0.0.0 -DPython_EXECUTABLE="$python" \
   -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" > "$folder/configure.log"
 PATH=$scripts:$PATH cmake --build "$folder/build" > "$folder/build.log" || { tail -n 40 "$folder/build.log"; exit 1; }
-[ "${3:-}" != build ] || exit 0
 cp -r "$root/pychunk" "$folder/site/"
 rm -f "$folder"/site/pychunk/_c*.so
 cp "$folder"/build/_c*.so "$folder/site/pychunk/"
