@@ -206,7 +206,7 @@ def tarred(file: ParserInput, asked: ParserOptions) -> Iterator[Document | RawFi
             is_read = info.isfile() and not _is_hidden(info.name)
             count += is_read
             name = names.unique(info.name) if is_read else info.name
-            if (verdict := limit.verdict(name, count, info.size)) == "end":  # all bytes are decompressed
+            if (verdict := limit.verdict(name, count, info.size, is_read)) == "end":  # all bytes are decompressed
                 return
             if verdict == "skip" or not is_read:
                 continue
@@ -227,14 +227,21 @@ class _Limit:
         self._file, self._reads_all, self._plain = file, reads_all, 0
         self._most = max(_SMALL, MAX_RATIO * file.size)
 
-    def verdict(self, name: str, count: int, size: int) -> Literal["read", "skip", "end"]:
-        """Return what happens to a member, of which the archive says that it has ``size`` bytes."""
+    def verdict(self, name: str, count: int, size: int, is_read: bool = True) -> Literal["read", "skip", "end"]:
+        """Return what happens to a member, of which the archive says that it has ``size`` bytes.
+
+        Args:
+            name: The name of the member.
+            count: The number of members to be read, up to this one.
+            size: Its bytes.
+            is_read: Whether it would be read. If not, as a hidden one, its length matters for the sum alone.
+        """
         if count > MAX_MEMBERS:
             reason = f"more than {MAX_MEMBERS:,} members: the rest is not read; unpack the archive"
             self._file.tell(DeadLetter(self._file.name, f"member {count:,}", reason, partial=True))
             return "end"
         is_bomb = self._plain + size > self._most
-        if is_bomb or size > MAX_BYTES:
+        if is_bomb or (is_read and size > MAX_BYTES):
             reason = f"longer than {MAX_BYTES:,} bytes: unpack the archive"
             if is_bomb:
                 rest = "; the members after it are not read, either" if self._reads_all else ""

@@ -137,6 +137,7 @@ def test_bombs_and_damage_are_letters(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not read(tmp_path / "h.tar.gz")[0]  # a hidden member is decompressed, too
     monkeypatch.setattr(containers, "_SMALL", 1_000_000)
     monkeypatch.setattr(containers, "MAX_BYTES", 1000)
+    assert read(tmp_path / "h.tar.gz") == ({"h.tar.gz/c.md": "# C"}, {})
     for name in ("x.zip", "x.tar.gz"):
         found, letters = read(tmp_path / name)
         assert list(found) == [f"{name}/a.md", f"{name}/c.md"]

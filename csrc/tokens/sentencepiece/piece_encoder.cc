@@ -286,8 +286,7 @@ void PieceEncoder::add_spaces(size_t begin, size_t end) {
 
 // Tokenizes a word, in which no ASCII character is a space, or its first part.
 void PieceEncoder::encode_word(const RawWord& word) {
-  const size_t begin = word.begin;
-  size_t end = word.end;
+  const size_t begin = word.begin, end = word.end;
   take_marks_from_buffer();
   // Without white space before it, the source of a word's mark is the word's first character.
   const bool adds_mark = marks_.count == 0 && buffer_.empty() && prefixed(begin);
@@ -315,7 +314,7 @@ void PieceEncoder::encode_word(const RawWord& word) {
 // them.
 void PieceEncoder::encode_part(const RawWord& part) {
   const size_t size = part.end - part.begin;
-  const bool has_key = cache_ != nullptr && size <= WordCache::kMostBytes;
+  const bool has_key = size <= WordCache::kMostBytes;  // there are parts only with a cache
   const Source mark{part.begin, part.begin};
   if (has_key && add_cached(part.key, part.begin, mark)) return;
   if (size > kMostDividedBytes || !stays_same(part.begin, part.end)) return encode_rest(part.begin);

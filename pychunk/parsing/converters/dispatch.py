@@ -159,3 +159,8 @@ def decoded(data: bytes) -> str:
 def plain(text: str) -> str:
     """Return a text that can be written as UTF-8, with a question mark for each surrogate that stands alone."""
     return text.encode("utf-8", "replace").decode()
+
+
+def plain_line(text: str) -> str:
+    """Return a text in one line, with single spaces, that can be written as UTF-8 (see :func:`plain`)."""
+    return plain(" ".join(text.split()))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
-from .dispatch import plain
+from .dispatch import plain_line
 from .office import formula
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -114,8 +114,3 @@ def nodes(data: bytes) -> Iterator[tuple[int, str]]:
             text = " ".join("".join(formula(each)) for each in point.iter(f"{_A}p"))
             if text.strip() and point.get("type", "node") in ("node", "asst"):
                 yield min(level, 100), text
-
-
-def plain_line(text: str) -> str:
-    """Return text in one line, without what is no text."""
-    return plain(" ".join(text.split()))

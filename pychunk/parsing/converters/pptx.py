@@ -9,7 +9,7 @@ from typing import Any
 
 from ..pdf.paged_text import CELLS, Paged, PagedWriter
 from . import graphics
-from .graphics import plain_line
+from .dispatch import plain_line
 from .office import formula
 
 #: The greatest depth of groups in groups whose shapes are read.

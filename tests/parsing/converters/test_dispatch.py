@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from pychunk._engine.data.blocks import BLOCK_KINDS
-from pychunk.parsing.converters.dispatch import ConversionError, convert, decoded, joined, of_markdown, request
+from pychunk.parsing.converters.dispatch import (
+    ConversionError,
+    convert,
+    decoded,
+    joined,
+    of_markdown,
+    plain_line,
+    request,
+)
 
 
 @pytest.fixture
@@ -80,3 +88,7 @@ def test_byte_order_marks_are_no_text(encoding: str) -> None:
 def test_bytes_that_are_no_text_are_an_error_also_after_a_mark(data: bytes, reason: str) -> None:
     with pytest.raises(ConversionError, match=reason):
         decoded(data)
+
+
+def test_a_line_has_no_breaks() -> None:
+    assert plain_line(" a\n\tb\ud800 ") == "a b?"

@@ -46,7 +46,3 @@ def test_nodes_come_before_those_below_them() -> None:
     links = "".join(f"<d:cxn srcId='{a}' destId='{b}' srcOrd='{n}'/>" for a, b, n in ((0, 1, 1), (0, 2, 0), (2, 3, 0)))
     model = f"<d:dataModel {D} {A}><d:ptLst>{points}</d:ptLst><d:cxnLst>{links}</d:cxnLst></d:dataModel>"
     assert list(graphics.nodes(model.encode())) == [(1, "a"), (2, "c"), (1, "b")]
-
-
-def test_a_line_has_no_breaks() -> None:
-    assert graphics.plain_line(" a\n\tb ") == "a b"
