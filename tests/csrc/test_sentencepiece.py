@@ -97,6 +97,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"divides": True, "join_spaces": False, "split_at_white": True, "prefix": "first"},
     {"divides": True, "character_map": b"", "prefix": "never", "strip_right": True},
     {"character_map": stored({"\r\n": "b"})},
+    {"character_map": stored({"f": " ", "\n": " "})},  # a letter becomes a space
 ]
 VOCABULARIES = [vocabulary(at, **options) for at, options in enumerate(OPTIONS)]
 CORES = [(native.piece_tokenizer(v), native.piece_tokenizer(v, cache=False)) for v in VOCABULARIES]

@@ -1,9 +1,11 @@
 #include "tokens/sentencepiece/piece_encoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "common/check.h"
+#include "common/dispatch.h"
 #include "common/interrupt.h"
 #include "text/graphemes.h"
 #include "text/utf8_text.h"
@@ -56,7 +58,7 @@ PieceEncoder::PieceEncoder(const PieceVocabulary& vocabulary, WordCache* cache, 
 
 int64_t PieceEncoder::encode(std::string_view text, size_t begin, size_t end) {
   PYCHUNK_CHECK(end - begin < (size_t{1} << 31), "a text must be shorter than 2 GiB, got ", end - begin, " bytes");
-  text_ = text, begin_ = begin, end_ = end;
+  text_ = text, begin_ = begin, end_ = end, stops_end_ = 0;
   const int64_t before = count_;
   strip();
   if (begin_ == end_) return 0;
@@ -173,14 +175,13 @@ void PieceEncoder::encode_words() {
       word.continues = is_continued;
       is_continued = false;
       if (at > word.spaces) first = at;
-      for (uint8_t last = 0; at < end_; ++at) {
-        const uint8_t role = v_.roles[text[at]];
+      while ((at = next_stop(at + 1)) < end_) {
+        const uint8_t role = v_.roles[text[at]], last = v_.roles[text[at - 1]];
         if (role == PieceVocabulary::kSpace) break;
-        if (((role ^ last) & punctuation) != 0 && at > word.begin && is_border(first, at)) {
+        if (((role ^ last) & punctuation) != 0 && is_border(first, at)) {
           is_continued = true;
           break;
         }
-        last = role;
       }
       word.end = at;
       word.is_continued = is_continued;
@@ -190,6 +191,7 @@ void PieceEncoder::encode_words() {
     }
     for (size_t i = 0; i < count; ++i) {
       const RawWord& word = words[i];
+      if (add_known(word)) continue;
       if (word.begin > word.spaces) add_spaces(word.spaces, word.begin);
       if (word.end == word.begin || word.begin < done_) continue;
       if (word.continues)
@@ -198,6 +200,17 @@ void PieceEncoder::encode_words() {
         encode_word(word);
     }
   }
+}
+
+// Adds a word in the cache after a space as add_spaces() and encode_word() do, without their checks. Returns false if
+// it is another word.
+bool PieceEncoder::add_known(const RawWord& word) {
+  const size_t size = word.end - word.begin;
+  if (cache_ == nullptr || word.begin - word.spaces != 1 || size == 0 || size > WordCache::kMostBytes) return false;
+  if (!buffer_.empty() || marks_.count > 0 || o_.split_at_white) return false;
+  const Source mark{word.begin - 1, word.begin};
+  if (word.is_continued) word_ = {word.begin, mark, {1, mark}, false, true, false};
+  return add_cached(word.key, word.begin, mark);
 }
 
 // Returns whether a part of the word that begins at `begin` ends at `at`: between punctuation, which is one byte, and a
@@ -213,6 +226,31 @@ bool PieceEncoder::is_border(size_t begin, size_t at) const {
       v_.roles[text[at]] == PieceVocabulary::kPunctuation ? is_letter(last_character(text, at)) : is_letter(at);
   const size_t next = at + length_at(text_, at);
   return is_between && (next >= end_ || text[next] < 0x80 || !extends_cluster(decode_utf8(text + next).code_point));
+}
+
+// Returns where a word or a part of one may end, at `at` or after it: at or after an ASCII character that is neither a
+// letter nor a digit. A loop over the bytes of a word ends with a branch that no processor predicts: it made the
+// tokenizer 8 % slower.
+size_t PieceEncoder::next_stop(size_t at) {
+  for (;;) {
+    if (at >= end_) return end_;
+    if (at >= stops_end_) fill_stops(at);
+    const size_t bit = at - stops_begin_;
+    if (const uint64_t rest = stops_[bit / 64] >> bit % 64; rest != 0)
+      return at + static_cast<size_t>(std::countr_zero(rest));
+    at += 64 - bit % 64;
+  }
+}
+
+void PieceEncoder::fill_stops(size_t from) {
+  stops_begin_ = from, stops_end_ = std::min(end_, from + kStops);
+  kernels().mark_words(data() + from, stops_end_ - from, stops_);
+  uint64_t before = 1;
+  for (size_t at = from, i = 0; at < stops_end_; at += 64, ++i) {
+    const uint64_t others = ~stops_[i];
+    stops_[i] = others | others << 1 | before;
+    before = others >> 63;
+  }
 }
 
 size_t PieceEncoder::word_end(size_t at) const {

@@ -55,8 +55,11 @@ class PieceEncoder {
   void end_text();
 
   void encode_words();
+  bool add_known(const RawWord& word);
   void add_spaces(size_t begin, size_t end);
   bool is_border(size_t begin, size_t at) const;
+  size_t next_stop(size_t at);
+  void fill_stops(size_t from);
   size_t word_end(size_t at) const;
   void encode_word(const RawWord& word);
   void encode_part(const RawWord& part);
@@ -116,6 +119,11 @@ class PieceEncoder {
   bool is_inserted_ = false;     // the last character came from a replacement with more characters than its key
   bool at_start_ = false;        // no character was added yet
   Marks marks_;
+
+  // Where words may end in text [stops_begin_, stops_end_), one bit for each byte.
+  static constexpr size_t kStops = 1024;
+  uint64_t stops_[kStops / 64];
+  size_t stops_begin_ = 0, stops_end_ = 0;
 
   WordStart word_;   // of the word whose parts are read
   size_t done_ = 0;  // up to which the text has its tokens, also those of parts that are not read yet

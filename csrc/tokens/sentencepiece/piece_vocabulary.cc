@@ -17,6 +17,9 @@ constexpr double kUnknownPenalty = 10;
 // sentencepiece refuses pieces of 8,000 bytes or more.
 constexpr size_t kMostPieceBytes = 8000;
 
+bool is_latin_letter(uint32_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+bool is_latin_or_digit(uint32_t c) { return is_latin_letter(c) || (c >= '0' && c <= '9'); }
+
 // Returns the score that sentencepiece gives a user-defined symbol in place of its own.
 double symbol_score(const std::string& piece) { return 0.1 * (static_cast<double>(piece.size()) - 1); }
 
@@ -108,8 +111,10 @@ PieceVocabulary::PieceVocabulary(std::vector<std::string> texts, std::vector<dou
     is_kept[c] = (single ? entry.empty() : entry.value < 0) && !is_space[c] && !starts_symbol[c] && c > 0x20;
     if (is_space[c]) roles[c] = kSpace;
   }
+  bool has_plain_spaces = true;  // no letter becomes a space
+  for (uint32_t c = 0; c < 128; ++c) has_plain_spaces &= !(is_space[c] && is_latin_or_digit(c));
   splits_before_normalising =
-      has_words && map[' '].empty() && !map.has_longer_key_with(ascii_space) &&
+      has_words && has_plain_spaces && map[' '].empty() && !map.has_longer_key_with(ascii_space) &&
       std::none_of(pieces.begin(), pieces.end(), [&](const std::string& piece) {
         // A symbol with a line feed or a tab, which otherwise would be a space.
         const auto i = static_cast<size_t>(&piece - pieces.data());
@@ -125,11 +130,9 @@ void PieceVocabulary::find_borders() {
   most_score = std::fabs(unknown_score);
   for (const double score : scores) most_score = std::max(most_score, std::fabs(score));
 
-  const auto is_ascii_letter = [](uint32_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
   bool is_mark[128] = {};
   for (uint32_t c = 0x21; c < 0x7F; ++c) {
-    const bool is_punctuation = !is_ascii_letter(c) && !(c >= '0' && c <= '9');
-    is_mark[c] = is_punctuation && is_kept[c] && trie.first(trie.code(c)).id() >= 0;
+    is_mark[c] = !is_latin_or_digit(c) && is_kept[c] && trie.first(trie.code(c)).id() >= 0;
   }
   const auto for_each_pair = [&](auto look) {
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -145,8 +148,8 @@ void PieceVocabulary::find_borders() {
     }
   };
   for_each_pair([&](uint32_t a, uint32_t b) {
-    if (a < 128 && is_ascii_letter(b)) is_mark[a] = false;
-    if (b < 128 && is_ascii_letter(a)) is_mark[b] = false;
+    if (a < 128 && is_latin_letter(b)) is_mark[a] = false;
+    if (b < 128 && is_latin_letter(a)) is_mark[b] = false;
   });
   // Unknown tokens side by side are one. If text can match the unknown piece, two of them might meet at its ends.
   const std::string& unknown = pieces[static_cast<size_t>(options.unknown)];
