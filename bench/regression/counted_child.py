@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import importlib
 import itertools
 import sys
 import tempfile
@@ -9,13 +10,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-import pychunk
-from pychunk._engine import native
-from pychunk._engine.arrow import flat_text
-from pychunk.benchmark.synthetic_texts import VOCABULARY, Author
+#: Modules of others that pychunk imports. Some environments import them at their start, so they are not counted.
+KNOWN = ["dataclasses", "hashlib", "importlib.util", "json", "logging", "numpy.typing", "pkgutil", "urllib.parse"]
+#: The encoder of other languages reads the texts in these letters, so that it has to search for pieces of most words.
+CYRILLIC = str.maketrans("abcdefghijklmnoprstuvz", "абцдефгхийклмнопрстувз")
 
 
-def page(author: Author, markup: str) -> str:
+def page(author, markup: str) -> str:
     """Return a document with headings, paragraphs, lists and a table; as HTML also with a menu and a footer."""
     parts = []
     for number in range(12):
@@ -39,13 +40,22 @@ def page(author: Author, markup: str) -> str:
 
 def workloads(folder: Path):
     """Return the calls that are counted, by name. Parts of a workload are counted apart, so that no sum hides one."""
+    import pychunk
+    from pychunk._engine import native
+    from pychunk._engine.arrow import flat_text
+    from pychunk.benchmark.synthetic_texts import VOCABULARY, Author
+    from pychunk.encoders.registry import vector_encoder
+
     author = Author(seed=20240229)
     texts = [author.document(sections=1 + number % 6) for number in range(24)]
+    foreign = [text.lower().translate(CYRILLIC) for text in texts]
     flat = flat_text(pa.array(texts, pa.large_string()))
     pages = {markup: [page(author, markup) for _ in range(3)] for markup in ("html", "markdown")}
     parsed = pychunk.parse(pages["markdown"], "markdown")
     one = pychunk.Placement(threads=1)
     segmenters = {name: pychunk.Segmenter(name, placement=one) for name in ("sentence", "pic", "semantic", "topic")}
+    pieces = vector_encoder("multilingual")
+    multilingual = pychunk.Segmenter("pic", encoder="multilingual", placement=one)
     recursive = pychunk.Segmenter("recursive", size=200, unit="tokens", placement=one)
     structure = pychunk.Segmenter("structure", placement=one)
     chunks = pychunk.Segmenter("recursive", size=60, unit="tokens", vectors="sentence", placement=one)(texts)
@@ -62,7 +72,9 @@ def workloads(folder: Path):
         "splitting": lambda: native.split_texts(*flat, threads=1),
         "tokenizing: WordPiece": lambda: pychunk.tokenize(texts, VOCABULARY, threads=1),
         "tokenizing: o200k": lambda: pychunk.tokenize(texts, "o200k_base", threads=1),
+        "tokenizing: pieces": lambda: pieces.tokens_of(*flat_text(pa.array(foreign, pa.large_string())), 1),
         **{name: lambda name=name: segmenters[name](texts) for name in segmenters},
+        "pic: multilingual": lambda: multilingual(foreign),
         "recursive": lambda: recursive(texts),
         "structure": lambda: structure(parsed),
         "reading: HTML": lambda: pychunk.parse(pages["html"], "html"),
@@ -74,6 +86,15 @@ def workloads(folder: Path):
 
 def main() -> None:
     requests = ctypes.CDLL(sys.argv[1])
+    for name in KNOWN:
+        importlib.import_module(name)
+    sys.meta_path[:] = [each for each in sys.meta_path if "distutils" not in type(each).__module__]  # setuptools' own
+    gc.disable()
+    requests.begin()
+    import pychunk  # noqa: F401
+
+    requests.end(b"import")
+    gc.enable()
     with tempfile.TemporaryDirectory() as folder:
         for name, call in workloads(Path(folder)).items():
             call()  # imports, caches and models that load on first use are not counted

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import pychunk
 from pychunk import _core
+from pychunk.encoders.files import model_packages
 
 FILE = Path(__file__).resolve().parent / "instructions.json"
 CHILD = FILE.with_name("counted_child.py")
@@ -76,7 +77,11 @@ def versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             raise SkippedError(f"no {name}: pip install -e '.[dev]'") from None
-    return found
+    try:
+        model_packages.folder(model_packages.MULTILINGUAL)
+    except (ImportError, ValueError) as error:
+        raise SkippedError(str(error)) from None
+    return found | {"pychunk-multilingual": model_packages.MULTILINGUAL.version}
 
 
 def check_programs() -> None:
@@ -103,6 +108,8 @@ def count() -> Counts:
             raise SkippedError(f"the headers of valgrind do not compile: {made.stderr.strip().splitlines()[0]}")
         tool = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--compress-strings=no"]
         environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        environment["PYTHONPYCACHEPREFIX"] = f"{folder}/compiled"  # by the next line; else the import would compile
+        subprocess.run([sys.executable, "-c", "import pychunk"], cwd=folder, env=environment, check=True)
         try:
             done = subprocess.run(
                 [*tool, f"--callgrind-out-file={profile}", sys.executable, str(CHILD), library],

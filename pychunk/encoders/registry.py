@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._util.lazy_imports import LazyModule
 from .._util.user_cache import cache_home
-from . import cross_encoder, static_encoder, static_nsp, transformer
-from .files import model_dir
+from . import static_encoder, static_nsp
 from .model_cache import loaded, read
 from .runtime.placement import ModelPlacement
 
 if TYPE_CHECKING:
+    from . import cross_encoder, model2vec, piece_encoder, transformer
+    from .cross_encoder import PairScorer
     from .custom_encoder import Encoder
+    from .files import model_dir
     from .piece_encoder import PieceEncoder
+    from .transformer import TransformerEncoder
+else:
+    # What only other encoders than the static one need. Without it, ``import pychunk`` takes a quarter less time.
+    cross_encoder, model2vec, model_dir, piece_encoder, transformer = (
+        LazyModule(f"pychunk.encoders.{name}")
+        for name in ("cross_encoder", "model2vec", "files.model_dir", "piece_encoder", "transformer")
+    )
 
-#: The tables of other tokenizers, which few programs use.
-model2vec, piece_encoder = LazyModule("pychunk.encoders.model2vec"), LazyModule("pychunk.encoders.piece_encoder")
-
-VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | transformer.TransformerEncoder | Encoder | PieceEncoder"
+VectorEncoder: TypeAlias = "static_encoder.StaticEncoder | TransformerEncoder | Encoder | PieceEncoder"
 #: The values of arguments ``encoder=``.
 EncoderLike: TypeAlias = "str | Path | Encoder"
-PairEncoder = cross_encoder.PairScorer | static_nsp.StaticPairs
+PairEncoder: TypeAlias = "PairScorer | static_nsp.StaticPairs"
 
 
 def vector_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") -> VectorEncoder:
@@ -105,7 +111,7 @@ def pair_encoder(encoder: Any, runtime: str | ModelPlacement = "onnxruntime") ->
     return cross_encoder.load(path, runtime)
 
 
-def relevance_model(model: Any, runtime: str | ModelPlacement = "onnxruntime") -> cross_encoder.PairScorer:
+def relevance_model(model: Any, runtime: str | ModelPlacement = "onnxruntime") -> PairScorer:
     """Return the cross-encoder, named or in a directory, that scores how well a passage answers a question.
 
     Raises:

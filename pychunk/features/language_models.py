@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from ..encoders.runtime.placement import ModelPlacement
 from ..inputs.foreign_documents import foreign_languages
 from ..inputs.inputs import Inputs
 from ..methods.base import Method
-from .gpu_features import TokenizedRequest
 from .model_features import Models, Report
+
+if TYPE_CHECKING:
+    from .gpu_features import TokenizedRequest
 
 
 class LanguageModels(Models):

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,24 +22,27 @@ from .._engine.data.tokens import Tokens
 from .._engine.engine import Engine
 from .._util.lazy_imports import LazyModule
 from ..encoders import static_encoder, topic_model
-from ..encoders.cross_encoder import PairScorer
 from ..encoders.registry import PairEncoder, VectorEncoder, pair_encoder, vector_encoder
 from ..encoders.runtime.placement import ModelPlacement
 from ..encoders.static_encoder import load as load_static
-from ..encoders.transformer import TransformerEncoder
 from ..inputs.inputs import Inputs
 from ..methods.base import Method
 from ..methods.nsp import Nsp
 from ..methods.topic import Topic
 from ..tokenizers.wordpiece import WordPieceTokenizer
-from .gpu_features import DeviceScorer, TokenizedRequest
 from .sentence_features import with_sentences, with_token_counts, with_tokens
+
+if TYPE_CHECKING:
+    from ..encoders.cross_encoder import PairScorer
+    from ..encoders.transformer import TransformerEncoder
+    from .gpu_features import DeviceScorer, TokenizedRequest
 
 #: A function that receives the share of the request's work that is done, from 0 to 1.
 Report = Callable[[float], None]
-#: The modules of late chunking, which few calls need.
-late_chunking, _removed_text = (
-    LazyModule(f"pychunk.{name}") for name in ("encoders.late_chunking", "features.removed_text")
+#: The modules of late chunking and of GPUs, which few calls need.
+late_chunking, _removed_text, _gpu_features = (
+    LazyModule(f"pychunk.{name}")
+    for name in ("encoders.late_chunking", "features.removed_text", "features.gpu_features")
 )
 
 
@@ -117,7 +120,7 @@ class Models:
         self._scorer: DeviceScorer | None = None
         if placement.device is not None and method.is_native and method.has_kernel:
             wanted = self._fills_table and self.one_encoder
-            self._scorer = DeviceScorer(plan, placement.device, self.cutter, wants_vectors=wanted)
+            self._scorer = _gpu_features.DeviceScorer(plan, placement.device, self.cutter, wants_vectors=wanted)
 
     @property
     def in_use(self) -> list[VectorEncoder | PairEncoder]:
@@ -234,7 +237,7 @@ class Models:
 
     def complete(self, given: Request | TokenizedRequest, engine: Engine, report: Report | None = None) -> Request:
         """Return the request with all vectors, scores, probabilities and cuts that are computed outside the engine."""
-        if isinstance(given, TokenizedRequest):
+        if not isinstance(given, Request):
             return self._scored(given, engine, report)
         request = given
         own = request.features.vectors is not None
@@ -296,7 +299,7 @@ class Models:
         again = self._fills_table and not self.one_encoder
         steps = PassProgress(2 if again else 1, report)
         request = self._scorer.score(prepared, engine, steps.next())
-        if prepared.tokens is not None and isinstance(self.cutter, TransformerEncoder):
+        if prepared.tokens is not None and hasattr(self.cutter, "windowed"):
             request = request.with_(windowed=self.cutter.windowed(prepared.tokens))
         if again and request.features.table_vectors is None:
             work = _Work(request, engine, self.words, steps)
@@ -372,7 +375,7 @@ class _Work:
         else:
             tokens = self._tokens_of(encoder)
             found = encoder.encode_tokens(tokens, threads=threads, report=report)
-            if isinstance(encoder, TransformerEncoder):
+            if hasattr(encoder, "windowed"):
                 self.request = self.request.with_(windowed=self.request.windowed + encoder.windowed(tokens))
         if part == "vectors" and isinstance(features.summaries, Ragged):
             text, offsets = features.summaries
