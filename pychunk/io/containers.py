@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import tarfile
@@ -100,7 +101,7 @@ def mailbox(file: ParserInput, asked: ParserOptions) -> Iterator[RawFile]:
     for block in file.stored():
         if block.gap:
             break
-        held += block.data
+        held += block.data if read else block.data.removeprefix(codecs.BOM_UTF8)
         for found in _FROM.finditer(held, at):
             if number:
                 yield mail(found.start(1))

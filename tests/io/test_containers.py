@@ -105,6 +105,8 @@ def test_mails_of_a_mailbox_are_apart_wherever_blocks_end(tmp_path: Path, monkey
         monkeypatch.setattr("pychunk.io.decompression.streams._READ", size)
         monkeypatch.setattr("pychunk.io.decompression.streams._SMALL", 1)
         assert read(path) == (wanted, {})
+    path.write_bytes(b"\xef\xbb\xbf" + box)
+    assert read(path) == (wanted, {})
     path.write_bytes(b"Lost words.\n\n" + box)
     found, letters = read(path)
     assert (found, letters) == (wanted, {"m.mbox": "no mail: it is before the first one"})
