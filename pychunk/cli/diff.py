@@ -26,8 +26,8 @@ from ..index.chunk_tables import REQUIRED
 from ..index.index import Index
 from ..index.search.hits import Hit
 from ..io import open_source, writers
+from ..io.document_batches import DeadLetter
 from ..view.differences_page import page
-from .shared.batches import refuse
 from .shared.console import say
 from .shared.errors import readable_errors
 from .shared.outputs import Overwrite, check_output
@@ -214,7 +214,7 @@ def _chunks(path: str, *, whole: bool) -> pa.Table:
         ValueError: A file holds no chunks.
     """
     parts = []
-    for stored in open_source(path, dead_letters=refuse).tables():
+    for stored in open_source(path, dead_letters=_refuse).tables():
         table = with_current_names(stored)
         if not set(NEEDED) <= set(table.column_names):
             raise ValueError(
@@ -226,6 +226,10 @@ def _chunks(path: str, *, whole: bool) -> pa.Table:
     if not parts:  # A file without rows has no tables.
         return pa.table({name: pa.array([], pa.string() if name == "text" else pa.int64()) for name in NEEDED})
     return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(parts[0].schema.metadata)
+
+
+def _refuse(letter: DeadLetter) -> None:
+    raise ValueError(f"{letter.told.rstrip('.')}: name a file that `pychunk segment -o` wrote")
 
 
 def _made_otherwise(one: dict[str, Any], other: dict[str, Any]) -> str:

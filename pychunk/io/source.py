@@ -249,7 +249,17 @@ class Source:
                 yield DeadLetter(path, "whole file", f"not read: {error}")
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield tables of bounded size with all columns in their own types, which is how files of chunks are read."""
+        """Yield tables of bounded size with all columns in their own types, which is how files of chunks are read.
+
+        Raises:
+            ValueError: A file is no table.
+        """
+        for file, kind in zip(self.files, self.kinds, strict=True):
+            if not KINDS[kind].is_table:
+                raise ValueError(
+                    f"{file.path} holds no chunks, because it is no table but of kind {kind}: name a file that "
+                    "`pychunk segment -o` wrote"
+                )
         return (part.table for part in self._parts(self.dead_letters))
 
     def _parts(self, tell: DeadLetters) -> Iterator[Any]:

@@ -159,6 +159,12 @@ def test_files_of_empty_tables_are_compared(files: Path) -> None:
             "columns are id, text: name a file that `pychunk segment -o` wrote",
         ),
         (
+            ["notes.txt", "new.parquet"],
+            "notes.txt holds no chunks, because it is no table but of kind text: name a file that `pychunk segment -o` "
+            "wrote",
+        ),
+        (["damaged.parquet", "new.parquet"], "damaged.parquet, whole file: cannot be read as .parquet: "),
+        (
             ["old.parquet", "new.parquet", "--fail-over", "5x"],
             "must be a percentage below 100%, such as 10%",
         ),
@@ -175,6 +181,8 @@ def test_errors_name_the_fault_and_the_remedy(
 ) -> None:
     monkeypatch.chdir(files)
     pq.write_table(pa.table({"id": ["a"], "text": ["Cats purr."]}), "documents.parquet")
+    for name in ("notes.txt", "damaged.parquet"):
+        (files / name).write_text("Cats purr.")
     done = invoke(["diff", *arguments])
     assert (done.exit_code, message in done.stderr) == (2, True), done.output
 

@@ -32,8 +32,12 @@ _KNOWN = dict.fromkeys(["fldSimple", "bdo", "dir", "ruby", "rubyBase"], "smartTa
 _GRAPHICS = {"chart": "id", "relIds": "dm"}
 #: The property of a control that makes a box without text of its sign, such as ☒.
 _CHECKBOX = "{http://schemas.microsoft.com/office/word/2010/wordml}checkbox"
-#: The styles that mammoth does not map by itself. A comment is at the end, and its mark at its place.
-_STYLES = ("comment-reference => sup", "p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh")
+#: What mammoth does not map by itself. A comment is at the end, and its mark at its place. Without a break of pages or
+#: columns, the words around it would be one.
+_STYLES = (
+    *("comment-reference => sup", "p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"),
+    *("br[type='page'] => br", "br[type='column'] => br"),
+)
 #: The links that lead from a note, and from a comment, back to their marks.
 _BACK = re.compile(r' ?<a href="#(?:footnote|endnote|comment)-ref-[^"]*">↑</a>')
 #: The first row of a table that marks no row as its header, if another row follows.

@@ -21,7 +21,13 @@ def blocks(found: Paged) -> list[tuple[str, int, str]]:
 
 
 def test_headings_are_known_by_style_and_by_outline_level() -> None:
-    body = paragraph("Tides", "Heading1") + paragraph("Moon", "Kapitel") + paragraph("Sun", "Teil")
+    page = "<w:r><w:br w:type='page'/></w:r>"  # which Word writes at the end of a page
+    body = (
+        paragraph("Tides", "Heading1", inside=page)
+        + paragraph("", inside=page)
+        + paragraph("Moon", "Kapitel")
+        + paragraph("Sun", "Teil")
+    )
     found = office.convert(docx(body + paragraph("Text &amp; more.", "A")))
     assert blocks(found) == [
         ("heading", 1, "# Tides"),
@@ -96,6 +102,10 @@ SUM = """<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub><m:r><m:t>i</m:
         (f"<w:bdo w:val='rtl'>{run('שלום')}</w:bdo><w:dir w:val='rtl'>{run(' עולם')}</w:dir>", "Figure שלום עולם"),
         ("<w:r><w:t>a</w:t><w:cr/><w:t>b</w:t><w:ptab/><w:t>c</w:t></w:r>", "Figure a\nb c"),
         (
+            "<w:r><w:t>a</w:t><w:br w:type='page'/><w:t>b</w:t><w:br w:type='column'/><w:t>c</w:t></w:r>",
+            "Figure a\nb\nc",
+        ),
+        (
             f"<w:r><w:ruby><w:rt>{run('kan')}</w:rt><w:rubyBase>{run('漢字')}</w:rubyBase></w:ruby></w:r>{run(' is')}",
             "Figure 漢字 is",
         ),
@@ -120,6 +130,7 @@ SUM = """<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub><m:r><m:t>i</m:
         "field",
         "direction",
         "break",
+        "page",
         "ruby",
         "sign",
         "equation",
