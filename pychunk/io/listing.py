@@ -235,12 +235,12 @@ def _recognised(path: str) -> str:
 
 
 def _of_standard_input(*, ocr: bool) -> str:
-    """Return the kind of a document on standard input by its first bytes, if it is no text; otherwise "text"."""
+    """Return the kind of a document on standard input by its first bytes, if it is a page or no text; else "text"."""
     peek = getattr(sys.stdin.buffer, "peek", None)
     head = b"" if peek is None else peek(_HEAD)[:_HEAD]
-    kind = kind_of_bytes(head) if not_text(head) else None
-    is_read = kind is not None and bool(KINDS[kind].function) and (ocr or kind != "image")
-    return kind if kind is not None and is_read else "text"
+    kind = kind_of_bytes(head)
+    is_read = kind is not None and not_text(head) and bool(KINDS[kind].function) and (ocr or kind != "image")
+    return kind if kind is not None and (is_read or kind == "html") else "text"
 
 
 def _is_other_xml(path: str) -> bool:

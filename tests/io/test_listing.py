@@ -324,6 +324,8 @@ def test_a_long_array_is_read_in_parts_and_a_longer_one_is_refused(
     [
         (b"PK\x03\x04 word/", "docx"),
         (b"%PDF-1.7", "pdf"),
+        (b"\xef\xbb\xbf<!doctype html><p>a", "html"),
+        (b"<p>a", "text"),
         (b'{"text": "a"}', "text"),
         (b"\x89PNG\r\n\x1a\n", "text"),
         (b"", "text"),
