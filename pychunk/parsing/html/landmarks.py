@@ -30,14 +30,17 @@ SELDOM = 8
 _OF_PAGE = {"<footer": OUTSIDE, "<header": BESIDE}
 _ANYWHERE = {"<nav": OUTSIDE, "<dialog": OUTSIDE, "contentinfo": OUTSIDE, "<aside": BESIDE, "<label": BESIDE}
 _OWN = ("<article", "<main", "<blockquote")
-_NAMES = Names((*_OF_PAGE, *_ANYWHERE, *_OWN))
+#: The names by which manuals mark an aside in the text as a part of it. The 1,497 pages have two such blocks.
+_NOTES = ("admonition", "callout", "caution", "danger", "footnote", "hint", "important", "note", "tip", "warning")
+_NAMES = Names((*_OF_PAGE, *_ANYWHERE, *_OWN, *_NOTES))
 _SAYS = {**_OF_PAGE, **_ANYWHERE}
 
 
 def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
     """Return int8[b]: for each block of a page, the strictest verdict of the landmarks around it.
 
-    A landmark that contains ``<main>`` has no verdict, because its end tag must be missing.
+    A landmark that contains ``<main>`` has no verdict, because its end tag must be missing. Nor has an aside that is in
+    the text and named as a note.
 
     Time: reads the names of the page's elements once, 4 bytes each, and the blocks of each landmark.
 
@@ -53,9 +56,9 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
     rows, which = _NAMES.find(facts)
     ends = facts.last[rows]
     first, last = np.searchsorted(facts.element, np.stack([rows, ends])).tolist()
-    own_until = -1
-    # Each tuple has the element, one past the last row inside, the number of the name, and the verdict.
-    held: list[tuple[int, int, int, int]] = []
+    own_until, notes = -1, set[int]()
+    # Each tuple has the element, one past the last row inside, the place of the name, and the name.
+    held: list[tuple[int, int, int, str]] = []
     mains: list[int] = []
     for at, (row, end, number) in enumerate(zip(rows.tolist(), ends.tolist(), which.tolist(), strict=True)):
         # The rows ascend, and elements are in preorder.
@@ -64,13 +67,18 @@ def landmarks(facts: HtmlFacts) -> npt.NDArray[np.int8]:
             own_until = max(own_until, end)
             if name == "<main":
                 mains.append(row)
+        elif name in _NOTES:
+            if row < own_until:
+                notes.add(row)
         elif name not in _OF_PAGE or row >= own_until:
-            held.append((row, end, at, _SAYS[name]))
-    for row, end, at, says in held:
+            held.append((row, end, at, name))
+    for row, end, at, name in held:
+        if name == "<aside" and row in notes:
+            continue
         main_at = bisect_left(mains, row)
         if main_at == len(mains) or mains[main_at] >= end:
             blocks = found[first[at] : last[at]]
-            np.maximum(blocks, says, out=blocks)
+            np.maximum(blocks, _SAYS[name], out=blocks)
     return found
 
 

@@ -45,7 +45,9 @@ def slow(page: HtmlPage) -> list[int]:
         own = any(named(each, "<article", "<main", "<blockquote") for each in around)
         if named(row, "<nav", "<dialog", "contentinfo") or (named(row, "<footer") and not own):
             return OUTSIDE
-        return BESIDE if named(row, "<aside", "<label") or (named(row, "<header") and not own) else NONE
+        note = own and named(row, "note", "warning")
+        beside = (named(row, "<aside") and not note) or named(row, "<label") or (named(row, "<header") and not own)
+        return BESIDE if beside else NONE
 
     found = []
     for element in facts.element.tolist():
@@ -99,6 +101,29 @@ def test_a_footer_is_noise_however_much_prose_is_in_it() -> None:
     assert set(np.array(reasons)[policy]) <= {"footer", "boilerplate", "form"}
 
 
+NOTE = "<p>Back up your database before you upgrade, because the migration cannot be undone.</p>"
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        f"<aside class=note>{NOTE}</aside>",
+        f"<aside role=note>{NOTE}</aside>",
+        f"<aside class='starlight-aside starlight-aside--caution'>{NOTE}</aside>",
+        f"<aside class='footnote-list brackets'><aside class='footnote brackets'>{NOTE}</aside></aside>",
+    ],
+    ids=["class", "role", "dashes", "footnotes"],
+)
+def test_a_note_in_the_text_is_part_of_it(aside: str) -> None:
+    text = "<p>To install the tool, download the archive for your platform, and unpack it into a folder of yours.</p>"
+    other, outside = text.replace("tool", "server"), aside.replace("database", "dog")
+    page = parse_html(f"<main><h1>Install</h1>{text}{aside}<h2>Next</h2>{other}</main>{outside}")
+    assert landmarks(page.facts).tolist()[-1] == BESIDE  # after the text
+    removed, _, _ = find_noise(page.blocks, page.facts, page.text)
+    kept = [page.text[a:b] for a, b, gone in zip(page.blocks.start, page.blocks.end, removed, strict=True) if not gone]
+    assert sum("migration" in each for each in kept) == 1
+
+
 def test_odds_are_divided_where_content_is_seldom() -> None:
     content = np.array([1.0, 0.75, 0.75, 0.75, 0.0])
     found = np.array([BESIDE, NONE, BESIDE, OUTSIDE, BESIDE], np.int8)
@@ -120,6 +145,7 @@ _PIECES = st.one_of(
     st.sampled_from(_TAGS).map("<{}>".format),
     st.sampled_from(_TAGS).map("</{}>".format),
     st.sampled_from(["One of the rivers", "Home", "<div role=contentinfo>", "<div role=main class='nav footer'>"]),
+    st.sampled_from(["<aside class=note>", "<label class=warning>"]),
 )
 
 
