@@ -91,8 +91,7 @@ def main() -> None:
     sys.meta_path[:] = [each for each in sys.meta_path if "distutils" not in type(each).__module__]  # setuptools' own
     gc.disable()
     requests.begin()
-    import pychunk  # noqa: F401
-
+    importlib.import_module("pychunk")
     requests.end(b"import")
     gc.enable()
     with tempfile.TemporaryDirectory() as folder:
